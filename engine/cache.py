@@ -1,0 +1,160 @@
+"""What the target remembers of the committed text.
+
+Invariant: between passes a cache holds ``length`` committed tokens and nothing of any rejected branch.
+A pass over a tree adds *pending* rows; ``commit`` keeps those of the accepted path and forgets the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.rows import Rows
+
+StateAfter = Callable[[Tensor], Tensor]
+"""From the rows of a path (int64) to the recurrent state (H, dk, dv) after them."""
+
+
+class KeyValueRows:
+    """Keys and values of one attention layer, written in place into growing buffers (1, H, capacity, d)."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._keys: Tensor | None = None
+        self._values: Tensor | None = None
+
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add pending rows (1, H, R, d) behind the committed ones; all rows so far come back."""
+        end = self.length + keys.shape[2]
+        self._keys = _with_room(self._keys, keys, self.length, end)
+        self._values = _with_room(self._values, values, self.length, end)
+        self._keys[:, :, self.length : end] = keys
+        self._values[:, :, self.length : end] = values
+        return self._keys[:, :, :end], self._values[:, :, :end]
+
+    def commit(self, path: Tensor) -> None:
+        """Keep the pending rows of ``path`` (int64, row numbers) and forget the others."""
+        assert self._keys is not None
+        assert self._values is not None
+        end = self.length + path.shape[0]
+        for buffer in (self._keys, self._values):
+            buffer[:, :, self.length : end] = buffer[:, :, self.length + path]
+        self.length = end
+
+    def committed(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of the committed rows, (1, H, length, d) each."""
+        assert self._keys is not None
+        assert self._values is not None
+        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+
+
+def _with_room(buffer: Tensor | None, like: Tensor, used: int, needed: int) -> Tensor:
+    if buffer is not None and buffer.shape[2] >= needed:
+        return buffer
+    capacity = max(256, 2 * needed)
+    grown = like.new_empty(*like.shape[:2], capacity, like.shape[3])
+    if buffer is not None:
+        grown[:, :, :used] = buffer[:, :, :used]
+    return grown
+
+
+class DeltaState:
+    """Conv window (K - 1, C) and recurrent state (H, dk, dv) of one gated-delta layer.
+
+    Neither tensor is ever written in place: a snapshot is a reference.
+    """
+
+    def __init__(self) -> None:
+        self.window: Tensor | None = None
+        self.state: Tensor | None = None
+        self._inputs: Tensor | None = None
+        self._index: Tensor | None = None
+        self._state_after: StateAfter | None = None
+
+    def hold(self, inputs: Tensor, index: Tensor, state_after: StateAfter) -> None:
+        """Keep what a commit of pending rows needs: the conv inputs (K - 1 + R, C), their gather index
+        (R, K), and the state after any path."""
+        self._inputs, self._index, self._state_after = inputs, index, state_after
+
+    def commit(self, path: Tensor) -> None:
+        """The last row of ``path`` becomes the end of the committed text."""
+        assert self._inputs is not None
+        assert self._index is not None
+        assert self._state_after is not None
+        self.window = self._inputs[self._index[path[-1], 1:]]
+        self.state = self._state_after(path)
+        self._inputs = self._index = self._state_after = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A point of the committed text to which a cache can go back."""
+
+    length: int
+    delta: tuple[tuple[Tensor | None, Tensor | None], ...]
+
+
+class TargetCache:
+    """One entry per layer. Passed to transformers' attention modules as their cache."""
+
+    def __init__(self, layer_kinds: list[str]) -> None:
+        self.layers = [DeltaState() if kind == "linear_attention" else KeyValueRows() for kind in layer_kinds]
+        self.length = 0
+        self.rows: Rows | None = None
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
+        """transformers' name for ``KeyValueRows.append``."""
+        layer = self.layers[layer_idx]
+        assert isinstance(layer, KeyValueRows)
+        return layer.append(key_states, value_states)
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        return self.length
+
+    def delta(self, layer_idx: int) -> DeltaState:
+        layer = self.layers[layer_idx]
+        assert isinstance(layer, DeltaState)
+        return layer
+
+    def commit(self, path: Tensor) -> None:
+        """Commit the rows of ``path`` (int64, from the pass's first row down) in every layer."""
+        for layer in self.layers:
+            layer.commit(path)
+        self.length += int(path.shape[0])
+        self.rows = None
+
+    def snapshot(self) -> Snapshot:
+        states = [layer for layer in self.layers if isinstance(layer, DeltaState)]
+        return Snapshot(self.length, tuple((layer.window, layer.state) for layer in states))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to an earlier point of the same text."""
+        states = iter(snapshot.delta)
+        for layer in self.layers:
+            if isinstance(layer, DeltaState):
+                layer.window, layer.state = next(states)
+            else:
+                layer.length = snapshot.length
+        self.length = snapshot.length
+        self.rows = None
+
+    def nbytes(self) -> int:
+        """Bytes held, spare room included."""
+        tensors: list[Tensor | None] = []
+        for layer in self.layers:
+            if isinstance(layer, DeltaState):
+                tensors += [layer.window, layer.state]
+            else:
+                tensors += [layer._keys, layer._values]
+        return sum(t.numel() * t.element_size() for t in tensors if t is not None)
+
+
+def state_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Recurrent states are float32 at least: rounding them to bfloat16 drifts over a long text."""
+    return torch.float64 if dtype == torch.float64 else torch.float32

@@ -1,0 +1,105 @@
+"""The gated-delta layer of Qwen3.5, over a tree of rows.
+
+Replaces the forward of transformers' module, which knows sequences only; its weights stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engine import causal_conv, gated_delta
+from engine.cache import DeltaState, StateAfter, TargetCache, state_dtype
+from engine.gated_delta import DeltaRows
+from engine.rows import Rows
+
+L2_EPSILON = 1e-6
+"""As in flash-linear-attention's and transformers' q/k normalisation."""
+
+
+def install(module: nn.Module) -> None:
+    """Let ``module`` (a ``Qwen3_5GatedDeltaNet``) verify trees when it is given a ``TargetCache``."""
+    original: Callable[..., Any] = module.forward
+
+    def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
+        cache = kwargs.get("cache", kwargs.get("cache_params"))
+        if isinstance(cache, TargetCache):
+            return delta_forward(module, hidden_states, cache)
+        return original(hidden_states, *args, **kwargs)
+
+    module.forward = forward
+
+
+def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
+    """One layer over the rows of ``cache.rows``: (1, R, hidden) in and out.
+
+    A prefill commits its rows at once; a tree's rows stay pending until ``TargetCache.commit``.
+    """
+    rows, layer = cache.rows, cache.delta(module.layer_idx)
+    assert rows is not None
+    if rows.backend == "naive":
+        rows = rows.as_chain()
+    hidden = hidden[0]
+    mixed, inputs, index = _convolve(module, hidden, rows, layer)
+    delta = _project(module, hidden, mixed)
+    state = layer.state
+    if state is None:
+        state = delta.q.new_zeros(delta.q.shape[1], delta.q.shape[2], delta.v.shape[2])
+    if cache.rows is not None and cache.rows.backend == "naive":
+        # Nothing is ever rolled back: whatever is accepted, the window and state end at the last row.
+        index = index[-1:].expand(len(rows), -1)
+    out, state_after = _run(delta, rows, state, cache.rows.backend if cache.rows else None)
+    layer.hold(inputs, index, state_after)
+    gate = module.in_proj_z(hidden).reshape(-1, module.head_v_dim)
+    normed = module.norm(out.reshape(-1, module.head_v_dim).to(hidden.dtype), gate)
+    projected: Tensor = module.out_proj(normed.reshape(1, len(rows), -1))
+    return projected
+
+
+def _convolve(module: Any, hidden: Tensor, rows: Rows, layer: DeltaState) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k and v of all rows after the convolution (R, C), the conv's inputs and their gather index."""
+    fresh = module.in_proj_qkv(hidden)
+    weight = module.conv1d.weight[:, 0]
+    kept = weight.shape[1] - 1
+    window = layer.window if layer.window is not None else fresh.new_zeros(kept, fresh.shape[1])
+    inputs = torch.cat((window, fresh))
+    index = causal_conv.gather_index(rows.parents, kept)
+    mixed = causal_conv.convolve(inputs, index, weight, module.conv1d.bias)
+    return F.silu(mixed).to(hidden.dtype), inputs, index
+
+
+def _project(module: Any, hidden: Tensor, mixed: Tensor) -> DeltaRows:
+    """The quantities of the recurrence, one query and key head per value head."""
+    dtype = state_dtype(hidden.dtype)
+    rows, shared = hidden.shape[0], module.num_v_heads // module.num_k_heads
+    q, k, v = mixed.to(dtype).split([module.key_dim, module.key_dim, module.value_dim], dim=-1)
+    q, k = (_normalise(x.reshape(rows, -1, module.head_k_dim)) for x in (q, k))
+    beta = torch.sigmoid(module.in_proj_b(hidden)).to(dtype)
+    step = F.softplus(module.in_proj_a(hidden).to(dtype) + module.dt_bias.to(dtype))
+    return DeltaRows(
+        q=(q * module.head_k_dim**-0.5).repeat_interleave(shared, dim=1),
+        k=k.repeat_interleave(shared, dim=1),
+        v=v.reshape(rows, -1, module.head_v_dim),
+        g=-module.A_log.to(dtype).exp() * step,
+        beta=beta,
+    )
+
+
+def _run(delta: DeltaRows, rows: Rows, state: Tensor, backend: str | None) -> tuple[Tensor, StateAfter]:
+    """Outputs (R, H, dv) of all rows, and how to get the state after a path of them."""
+    if backend == "solve":
+        out, solution = gated_delta.solve_tree(delta, rows.visible, state)
+        return out, lambda path: gated_delta.commit_path(state, solution, path)
+    if backend == "sequential":
+        out, states = gated_delta.run_nodes(delta, rows.parents, state)
+        return out, lambda path: states[path[-1]]
+    out, last = gated_delta.run_chain(delta, state)
+    return out, lambda path: last
+
+
+def _normalise(x: Tensor) -> Tensor:
+    return x * torch.rsqrt(x.square().sum(-1, keepdim=True) + L2_EPSILON)

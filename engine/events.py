@@ -1,0 +1,250 @@
+"""The events of a run: the one format that everything reads and writes.
+
+One event is one JSON line. Every line has ``v`` (schema version), ``type`` and ``t`` (seconds since
+the run started). Readers ignore fields and types they do not know and refuse another major version.
+
+A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefilled``,
+``round``*, ``finished``; ``failed`` ends either. ``tokens`` comes before the first event
+that uses an id not announced before, so a trace can be shown without a tokenizer.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from engine.errors import EngineError
+from engine.settings import DecodeSettings, Message, Mode
+
+SCHEMA_VERSION = 1
+TOP_CANDIDATES = 8
+
+
+class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One model of the pair. ``layer_kinds`` maps a kind to how many layers are of it."""
+
+    name: str
+    path: str
+    architecture: str
+    parameters: int
+    dtype: str
+    revision: str | None = None
+    layer_kinds: dict[str, int] = {}
+
+
+class Event(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=str.lower, omit_defaults=False
+):
+    """What all events share. ``t``: seconds since the run started (for loading: since the start of that)."""
+
+    v: int = SCHEMA_VERSION
+    t: float = 0.0
+
+
+class Loading(Event):
+    """Progress while a pair loads: ``done`` of ``total`` steps are over, ``stage`` is under way."""
+
+    stage: str
+    done: int
+    total: int
+
+
+class Loaded(Event):
+    target: ModelInfo
+    drafter: ModelInfo | None
+    device: str
+    versions: dict[str, str]
+    block_size: int | None
+    mask_token_id: int | None
+    target_layer_ids: list[int]
+    memory_bytes: int
+    seconds: float
+    context_length: int
+    vocab_size: int
+    thinking: bool = True
+    """Whether the chat template knows ``enable_thinking``."""
+
+
+class Tokens(Event):
+    """Spelling of ids. ``pieces``: id -> text; ``raw``: id -> hex bytes, where they are not UTF-8 alone;
+    ``special``: ids that are control tokens rather than text. Keys are decimal strings."""
+
+    pieces: dict[str, str] = {}
+    raw: dict[str, str] = {}
+    special: list[int] = []
+
+
+class Prefilled(Event):
+    """``cached``: how many prompt tokens were in the caches already. ``settings.stop`` are strings,
+    ``stop_ids`` the ids that end an answer."""
+
+    prompt_ids: list[int]
+    prompt_text: str
+    messages: list[Message]
+    thinking: bool
+    settings: DecodeSettings
+    stop_ids: list[int]
+    seconds: float
+    first_id: int
+    cached: int = 0
+
+
+class Nodes(msgspec.Struct, frozen=True, kw_only=True):
+    """Draft nodes as parallel arrays in topological order; ``parents`` index into nodes, -1 is the root.
+
+    ``depths``: the root's children are 1. ``logprobs``: the drafter's, of the node's token at its depth.
+    ``ranks``: 0 is the drafter's first choice at that depth.
+    """
+
+    ids: list[int] = []
+    parents: list[int] = []
+    depths: list[int] = []
+    logprobs: list[float] = []
+    ranks: list[int] = []
+
+
+class TargetRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The target's verdict over root + nodes (row 0 is the root, row i + 1 is node i).
+
+    ``ids``: its choice there; ``logprobs``: of that choice; ``gaps``: top-1 minus top-2 logit.
+    """
+
+    ids: list[int]
+    logprobs: list[float]
+    gaps: list[float]
+
+
+class Miss(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the accepted path ended short of the block: what the target wanted at ``depth``.
+
+    ``rank`` and ``logprob`` are the drafter's for that token at that depth.
+    ``beyond``: the token was not among the drafter's candidates the tree is built from.
+    """
+
+    depth: int
+    id: int
+    rank: int
+    logprob: float
+    beyond: bool
+
+
+class StageTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """Milliseconds per stage of a round."""
+
+    draft: float = 0.0
+    build: float = 0.0
+    verify: float = 0.0
+    walk: float = 0.0
+    commit: float = 0.0
+    total: float = 0.0
+
+
+class Candidates(msgspec.Struct, frozen=True, kw_only=True):
+    """Best candidates per row: ``ids[r][k]`` and ``logprobs[r][k]``, best first."""
+
+    ids: list[list[int]]
+    logprobs: list[list[float]]
+
+
+class Round(Event):
+    """One decode round. ``position`` is the absolute position of the root token.
+
+    ``accepted``: node indices along the accepted path; ``committed_ids``: the tokens this round added to
+    the text (accepted nodes, then the bonus token unless a stop cut the path before it), so
+    ``acceptance_length == len(committed_ids)``. ``bonus_id``: None when the path was cut before it.
+    """
+
+    index: int
+    mode: Mode
+    position: int
+    root_id: int
+    nodes: Nodes
+    target: TargetRows
+    accepted: list[int]
+    bonus_id: int | None
+    miss: Miss | None
+    committed_ids: list[int]
+    acceptance_length: int
+    ms: StageTimes
+    budget: int = 0
+    drafter_topk: Candidates | None = None
+    target_topk: Candidates | None = None
+
+
+class Finished(Event):
+    """``acceptance_histogram[n]``: rounds that committed n tokens. ``tokens`` counts ``output_ids``, the
+    first token (from the prefill) included; ``mean_acceptance_length`` counts what rounds committed."""
+
+    reason: Literal["stop", "length", "cancelled"]
+    output_ids: list[int]
+    text: str
+    thinking_text: str
+    rounds: int
+    tokens: int
+    mean_acceptance_length: float
+    acceptance_histogram: list[int]
+    tokens_per_second: float
+    ttft_s: float
+    ms: StageTimes
+    drafted: int
+    accepted: int
+
+
+class Failed(Event):
+    error: str
+    message: str
+    hint: str = ""
+    detail: str = ""
+
+
+AnyEvent = Loading | Loaded | Tokens | Prefilled | Round | Finished | Failed
+
+
+class _Head(msgspec.Struct):
+    v: int = 0
+    type: str = ""
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_EVENT = msgspec.json.Decoder(AnyEvent)
+_ENCODER = msgspec.json.Encoder()
+_KNOWN = {"loading", "loaded", "tokens", "prefilled", "round", "finished", "failed"}
+
+
+def encode_event(event: AnyEvent) -> bytes:
+    """The event as one JSON line, without the line break."""
+    return _ENCODER.encode(event)
+
+
+def decode_event(line: bytes | str) -> AnyEvent | None:
+    """Read one line; None for an event type this version does not know.
+
+    Raises:
+        EngineError: ``bad_trace`` for a line that is no event, ``trace_version`` for another schema.
+    """
+    try:
+        head = _HEAD.decode(line)
+    except msgspec.MsgspecError as error:
+        raise _no_event(str(error)) from error
+    if head.v != SCHEMA_VERSION:
+        raise EngineError(
+            "trace_version",
+            f"This event has schema version {head.v}; this program reads version {SCHEMA_VERSION}.",
+            "Open it with the version of ddtree-tui that wrote it, or record the run again.",
+        )
+    if head.type not in _KNOWN:
+        return None
+    try:
+        return _EVENT.decode(line)
+    except msgspec.MsgspecError as error:
+        raise _no_event(str(error)) from error
+
+
+def _no_event(detail: str) -> EngineError:
+    return EngineError(
+        "bad_trace",
+        "A line is not a DDTree event.",
+        "Check that the file was written by ddtree-tui --trace and is complete.",
+        detail,
+    )

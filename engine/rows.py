@@ -1,0 +1,61 @@
+"""The rows of one pass through the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from engine.ddtree import DraftTree
+from engine.settings import Verify
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the layers need to know about the rows they are given.
+
+    Attributes:
+        parents: int64 (R,), over rows; -1 continues the committed text.
+        depths: int64 (R,), 0 for a row that continues the committed text; position = committed length + depth.
+        visible: bool (R, R), ancestor-or-self.
+        backend: how the layers with a recurrent state treat branches; None for a chain whose rows are
+            all committed (prefill).
+    """
+
+    parents: Tensor
+    depths: Tensor
+    visible: Tensor
+    backend: Verify | None
+
+    def __len__(self) -> int:
+        return int(self.parents.shape[0])
+
+    @classmethod
+    def chain(cls, count: int, device: torch.device) -> Rows:
+        """Rows of known text, each the parent of the next."""
+        order = torch.arange(count, device=device)
+        return cls(order - 1, order, order[:, None] >= order[None, :], None)
+
+    @classmethod
+    def tree(cls, tree: DraftTree, backend: Verify) -> Rows:
+        """The root and the nodes of a draft tree."""
+        return cls(tree.row_parents(), tree.row_depths(), tree.visibility(), backend)
+
+    def as_chain(self) -> Rows:
+        """The same number of rows, each taken for the child of the one before."""
+        return Rows.chain(len(self), self.parents.device)
+
+    def attention_mask(self, committed: int, window: int | None = None) -> Tensor:
+        """Which keys each row attends to: bool (1, 1, R, committed + R).
+
+        Args:
+            committed: key rows of the committed text before these rows.
+            window: a sliding window covers this many positions, the row's own included.
+        """
+        prefix = self.visible.new_ones(len(self), committed)
+        mask = torch.cat((prefix, self.visible), dim=1)
+        if window is not None:
+            keys = torch.cat((torch.arange(committed, device=mask.device), committed + self.depths))
+            mask = mask & ((committed + self.depths)[:, None] - keys[None, :] < window)
+        return mask[None, None]

@@ -1,0 +1,105 @@
+"""What a run can be asked for. Imports neither torch nor transformers."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Required, TypedDict, get_args
+
+import msgspec
+
+from engine.errors import EngineError
+
+Mode = Literal["ar", "chain", "tree"]
+Verify = Literal["solve", "sequential", "naive"]
+Device = Literal["auto", "cpu", "cuda"]
+DType = Literal["auto", "float32", "bfloat16", "float16", "float64"]
+
+MODES: tuple[str, ...] = get_args(Mode)
+VERIFY_BACKENDS: tuple[str, ...] = get_args(Verify)
+DTYPES: tuple[str, ...] = get_args(DType)
+MAX_BUDGET = 1024
+
+
+class Message(TypedDict, total=False):
+    """One turn of a conversation, as chat templates take it."""
+
+    role: Required[Literal["system", "user", "assistant"]]
+    content: Required[str]
+    reasoning_content: str
+
+
+class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pair to load, and where.
+
+    Attributes:
+        model: preset name, hub id or folder of the target.
+        drafter: the same for the drafter; None takes the preset's own, or none (mode ``ar`` only).
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        dtype: of the weights; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
+    """
+
+    model: str = "demo"
+    drafter: str | None = None
+    device: str = "auto"
+    dtype: str = "auto"
+
+
+class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How to decode one answer.
+
+    Attributes:
+        mode: ``ar`` (no drafting), ``chain`` (the drafter's top-1 path) or ``tree`` (DDTree).
+        budget: most draft nodes per round, root excluded; ``tree`` only.
+        verify: ``solve`` (ancestor-masked triangular solve), ``sequential`` (one state per node,
+            the slow reference) or ``naive`` (wrong on hybrid targets, for demonstration).
+        block_size: drafter block, at most what the drafter was trained with; None takes that.
+        temperature: 0 is greedy.
+        top_k: 0 is off.
+        stop: strings that end the answer; the string itself is not part of it.
+        detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` each).
+    """
+
+    mode: Mode = "tree"
+    budget: int = 64
+    verify: Verify = "solve"
+    block_size: int | None = None
+    thinking: bool = False
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    seed: int = 0
+    max_new_tokens: int = 1024
+    stop: tuple[str, ...] = ()
+    detail: bool = False
+
+    def check(self) -> None:
+        """Raise ``EngineError("bad_setting")`` for the first value out of range."""
+        if self.mode not in MODES:
+            raise _bad("mode", self.mode, "one of " + ", ".join(MODES))
+        if self.verify not in VERIFY_BACKENDS:
+            raise _bad("verify", self.verify, "one of " + ", ".join(VERIFY_BACKENDS))
+        if not 1 <= self.budget <= MAX_BUDGET:
+            raise _bad("budget", self.budget, f"a whole number from 1 to {MAX_BUDGET}")
+        if self.block_size is not None and self.block_size < 2:
+            raise _bad("block size", self.block_size, "at least 2: the root and one draft position")
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise _bad("temperature", self.temperature, "0 (greedy) or a positive number")
+        if not 0 < self.top_p <= 1:
+            raise _bad("top-p", self.top_p, "above 0 and at most 1")
+        if self.top_k < 0:
+            raise _bad("top-k", self.top_k, "0 (off) or a positive whole number")
+        if not 0 <= self.min_p < 1:
+            raise _bad("min-p", self.min_p, "at least 0 and below 1")
+        if not 0 <= self.seed < 2**63:
+            raise _bad("seed", self.seed, "a whole number from 0 to 2^63 - 1")
+        if self.max_new_tokens < 1:
+            raise _bad("max-new-tokens", self.max_new_tokens, "at least 1")
+        if any(not stop for stop in self.stop):
+            raise _bad("stop", "''", "a non-empty string")
+
+
+def _bad(name: str, value: object, wanted: str) -> EngineError:
+    return EngineError(
+        "bad_setting", f"The {name} cannot be {value}.", f"Choose a {name} that is {wanted}."
+    )

@@ -1,0 +1,182 @@
+"""The target: the model whose text must be reproduced.
+
+transformers' own model, driven layer by layer: our attention function masks a tree, our cache keeps pending
+rows apart, our gated-delta forward isolates branches. Outside these passes the model is untouched.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from engine import delta_layer
+from engine.cache import TargetCache
+from engine.ddtree import DraftTree
+from engine.errors import EngineError
+from engine.rows import Rows
+from engine.settings import Verify
+
+SUPPORTED_MODEL_TYPES = ("llama", "qwen3", "qwen3_5_text")
+LAYER_KINDS = ("full_attention", "sliding_attention", "linear_attention")
+PREFILL_CHUNK = 512
+_ATTENTION = "ddtree"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Logits (R, V), and the hidden states (R, layers · hidden) of the tapped layers."""
+
+    logits: Tensor
+    features: Tensor
+
+
+class Target:
+    """A causal language model that can verify draft trees.
+
+    Args:
+        model: a transformers causal LM of ``SUPPORTED_MODEL_TYPES``, in eval mode.
+        tapped: layers whose outputs the drafter reads (``hidden_states[id + 1]`` of transformers;
+            for the last layer that is after the final norm).
+
+    Raises:
+        EngineError: ``unsupported_architecture``.
+    """
+
+    def __init__(self, model: Any, tapped: Sequence[int] = ()) -> None:
+        config = model.config
+        count = config.num_hidden_layers
+        self.layer_kinds: list[str] = list(getattr(config, "layer_types", None) or ["full_attention"] * count)
+        if config.model_type not in SUPPORTED_MODEL_TYPES or not set(self.layer_kinds) <= set(LAYER_KINDS):
+            raise EngineError(
+                "unsupported_architecture",
+                f"Targets of type {config.model_type} are not supported.",
+                "Supported are " + ", ".join(SUPPORTED_MODEL_TYPES) + ".",
+            )
+        self.model = model
+        self.tapped = tuple(tapped)
+        self.embedding: nn.Embedding = model.get_input_embeddings()
+        self.head: nn.Module = model.get_output_embeddings()
+        self.vocab_size: int = self.embedding.weight.shape[0]
+        self.context_length: int = config.max_position_embeddings
+        self._layers: nn.ModuleList = model.model.layers
+        self._window: int | None = getattr(config, "sliding_window", None)
+        # transformers renamed the argument within 5.x.
+        names = inspect.signature(self._layers[0].forward).parameters
+        self._cache_argument = "cache" if "cache" in names else "past_key_values"
+        for layer in self._layers:
+            if hasattr(layer, "linear_attn"):
+                delta_layer.install(layer.linear_attn)
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.embedding.weight.dtype
+
+    def new_cache(self) -> TargetCache:
+        return TargetCache(self.layer_kinds)
+
+    @torch.inference_mode()
+    def prefill(self, cache: TargetCache, ids: Sequence[int]) -> Iterator[Verified]:
+        """Commit known text, ``PREFILL_CHUNK`` tokens at a time.
+
+        Yields:
+            Per chunk, the logits after its last token (1, V) and the features of all its rows.
+        """
+        for start in range(0, len(ids), PREFILL_CHUNK):
+            chunk = torch.tensor(ids[start : start + PREFILL_CHUNK], device=self.device)
+            rows = Rows.chain(len(chunk), self.device)
+            hidden, features = self._forward(cache, chunk, rows)
+            cache.commit(torch.arange(len(chunk), device=self.device))
+            yield Verified(self._logits(hidden[-1:]), features)
+
+    @torch.inference_mode()
+    def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
+        """Run the root and all nodes in one pass; their rows are pending until ``cache.commit``."""
+        ids = torch.cat((tree.token_ids.new_tensor([root_id]), tree.token_ids))
+        hidden, features = self._forward(cache, ids, Rows.tree(tree, backend))
+        return Verified(self._logits(hidden), features)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Token embeddings, as the drafter's block takes them: (..., hidden)."""
+        embedded: Tensor = F.embedding(ids, self.embedding.weight)
+        return embedded
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        logits: Tensor = self.head(hidden)
+        return logits if logits.dtype == torch.float64 else logits.float()
+
+    def _forward(self, cache: TargetCache, ids: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+        """Final hidden states (R, hidden) and features (R, layers · hidden) of the rows."""
+        cache.rows = rows
+        hidden = self.embed(ids)[None]
+        positions = (cache.length + rows.depths)[None]
+        angles = self.model.model.rotary_emb(hidden, positions)
+        masks = {
+            "full_attention": rows.attention_mask(cache.length),
+            "sliding_attention": rows.attention_mask(cache.length, self._window),
+            "linear_attention": None,
+        }
+        outputs: dict[int, Tensor] = {}
+        with self._our_attention():
+            for number, (layer, kind) in enumerate(zip(self._layers, self.layer_kinds, strict=True)):
+                hidden = layer(
+                    hidden,
+                    position_embeddings=angles,
+                    attention_mask=masks[kind],
+                    position_ids=positions,
+                    use_cache=True,
+                    **{self._cache_argument: cache},
+                )
+                outputs[number] = hidden[0]
+        hidden = self.model.model.norm(hidden)
+        outputs[len(self._layers) - 1] = hidden[0]
+        features = [outputs[number] for number in self.tapped]
+        return hidden[0], torch.cat(features, dim=-1) if features else hidden[0, :, :0]
+
+    @contextmanager
+    def _our_attention(self) -> Iterator[None]:
+        config = self.model.config
+        before = config._attn_implementation
+        config._attn_implementation = _ATTENTION
+        try:
+            yield
+        finally:
+            config._attn_implementation = before
+
+
+def tree_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """transformers' attention interface over the rows of a tree.
+
+    Args:
+        query: (1, heads, R, d); key and value: (1, kv heads, committed + R, d).
+        attention_mask: bool (1, 1, R, committed + R), from ``Rows.attention_mask``.
+
+    Returns:
+        (1, R, heads, d).
+    """
+    out = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
+    )
+    return out.transpose(1, 2).contiguous(), None
+
+
+ALL_ATTENTION_FUNCTIONS.register(_ATTENTION, tree_attention)
