@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.settings import DecodeSettings, LoadSettings
+from engine.settings import DecodeSettings, LoadSettings, Message
 
 
 @dataclass(frozen=True)
@@ -27,5 +27,32 @@ class AppOptions:
     replay: Path | None
     trace: Path | None
     prompt: str | None
+    debug: bool
+    log_path: Path
+
+
+@dataclass(frozen=True)
+class GenerateOptions:
+    """What ``ddtree-tui generate`` is to do.
+
+    Attributes:
+        load: which pair to load, and where.
+        decode: how to decode.
+        messages: the conversation to answer.
+        trace: a file to record every event into, or None.
+        json: write the events to standard output instead of the text.
+        show_thinking: write the thinking to standard output, in its tags, instead of standard error.
+        quiet: nothing on standard error but warnings and errors.
+        debug: as in ``AppOptions``.
+        log_path: as in ``AppOptions``.
+    """
+
+    load: LoadSettings
+    decode: DecodeSettings
+    messages: list[Message]
+    trace: Path | None
+    json: bool
+    show_thinking: bool
+    quiet: bool
     debug: bool
     log_path: Path

@@ -1,0 +1,165 @@
+"""The command line. Imports nothing heavy before it knows what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ddtree_tui import exit_codes
+from ddtree_tui.arguments import build_parser, refuse_unknown_options
+from ddtree_tui.options import AppOptions, GenerateOptions
+from engine.errors import EngineError
+from engine.settings import DecodeSettings, LoadSettings, Message
+
+MAX_PROMPT_BYTES = 16 * 2**20
+
+_LOAD_FIELDS = LoadSettings.__struct_fields__
+_DECODE_FIELDS = DecodeSettings.__struct_fields__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    _prepare_streams()
+    try:
+        options = parse(arguments)
+        if isinstance(options, GenerateOptions):
+            from ddtree_tui.headless import run_generate
+
+            return run_generate(options)
+        return _run_app(options)
+    except EngineError as error:
+        if debug:
+            traceback.print_exc()
+        print(f"ddtree-tui: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+        return exit_codes.exit_code(error.kind)
+    except KeyboardInterrupt:
+        return exit_codes.interrupted(2)
+    except BrokenPipeError:
+        return exit_codes.BROKEN_PIPE
+
+
+def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions:
+    """Read the command line.
+
+    Raises:
+        EngineError: ``usage``, ``bad_setting``, ``empty_prompt``, ``prompt_file``, ``trace_read``,
+            ``bad_trace``, ``trace_version``.
+        SystemExit: after ``--help`` and ``--version``.
+    """
+    parser = build_parser()
+    refuse_unknown_options(argv, parser)
+    given = vars(parser.parse_args(argv))
+    load = LoadSettings(**{name: given[name] for name in _LOAD_FIELDS if name in given})
+    given["stop"] = tuple(given.get("stop", ()))
+    decode = DecodeSettings(**{name: given[name] for name in _DECODE_FIELDS if name in given})
+    decode.check()
+    common = _common_options(given)
+    if given["command"] == "generate":
+        return GenerateOptions(
+            load=load,
+            decode=decode,
+            messages=_messages(given),
+            json=given.get("json", False),
+            show_thinking=given.get("show_thinking", False),
+            quiet=given.get("quiet", False),
+            **common,
+        )
+    replay: Path | None = given.get("file")
+    if replay is not None:
+        from engine.trace import check_trace
+
+        check_trace(replay)
+    return AppOptions(load=load, decode=decode, replay=replay, prompt=given.get("prompt"), **common)
+
+
+def _common_options(given: dict[str, Any]) -> dict[str, Any]:
+    from ddtree_tui.log_file import checked_log_path, new_log_path
+
+    log: Path | None = given.get("log")
+    return {
+        "trace": given.get("trace"),
+        "debug": given.get("debug", False),
+        "log_path": new_log_path() if log is None else checked_log_path(log),
+    }
+
+
+def _messages(given: dict[str, Any]) -> list[Message]:
+    prompt: str | None = given.get("prompt")
+    file: Path | None = given.get("prompt_file")
+    if prompt is not None and file is not None:
+        raise EngineError("usage", "There are two prompts.", "Give either PROMPT or --prompt-file, not both.")
+    if file is not None:
+        prompt = _read_prompt_file(file)
+    elif prompt == "-":
+        if sys.stdin.isatty():
+            print("Reading the prompt from the terminal; end it with Ctrl-D.", file=sys.stderr)
+        prompt = _decode_prompt(sys.stdin.buffer.read(MAX_PROMPT_BYTES + 1), "Standard input")
+    if prompt is None:
+        raise EngineError("usage", "There is no prompt.", 'Write: ddtree-tui generate "PROMPT"')
+    if not prompt.strip():
+        raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
+    system: str | None = given.get("system")
+    messages: list[Message] = [] if system is None else [{"role": "system", "content": system}]
+    return [*messages, {"role": "user", "content": prompt}]
+
+
+def _read_prompt_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return _decode_prompt(file.read(MAX_PROMPT_BYTES + 1), str(path))
+    except OSError as error:
+        raise EngineError(
+            "prompt_file",
+            f"The prompt file {path} cannot be read: {error.strerror or error}.",
+            "Check the path and its permissions.",
+        ) from error
+
+
+def _decode_prompt(data: bytes, source: str) -> str:
+    if len(data) > MAX_PROMPT_BYTES:
+        raise EngineError(
+            "prompt_too_long",
+            f"{source} is longer than any context ({MAX_PROMPT_BYTES // 2**20} MiB).",
+            "Shorten the prompt.",
+        )
+    try:
+        return data.decode().rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise EngineError(
+            "prompt_file",
+            f"{source} is not UTF-8 text (byte {error.start}).",
+            "Convert it, for example with iconv.",
+        ) from error
+
+
+def _run_app(options: AppOptions) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise EngineError(
+            "no_terminal",
+            "The app needs a terminal for its input and output.",
+            'Run it in one, or write: ddtree-tui generate "PROMPT"',
+        )
+    from ddtree_tui.app import run_app
+
+    return run_app(options)
+
+
+def _prepare_streams() -> None:
+    """Model text is UTF-8 whatever the locale says, and no missing stream or character ends a run."""
+    if sys.stdout is None:  # started with it closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(ValueError, OSError):
+                if stream.isatty():
+                    stream.reconfigure(errors="replace")
+                else:
+                    stream.reconfigure(encoding="utf-8", errors="backslashreplace")

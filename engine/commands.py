@@ -1,0 +1,96 @@
+"""What the worker can be told: one command is one JSON line on its standard input."""
+
+from __future__ import annotations
+
+import msgspec
+
+from engine.errors import EngineError
+from engine.settings import DecodeSettings, LoadSettings, Message
+
+EXIT_DEVICE = 70
+"""The worker's exit code when the device failed in a way that only a new process can mend."""
+
+SettingValue = str | int | float | bool | None | list[str]
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="cmd", tag=str.lower):
+    """What all commands share: the field ``cmd`` holds the command's name."""
+
+
+class Load(Command, frozen=True):
+    """Load a pair; answered by ``loading``* and ``loaded`` or ``failed``."""
+
+    settings: LoadSettings
+
+
+class Generate(Command, frozen=True):
+    """Answer a conversation; answered by ``prefilled``, ``round``* and ``finished`` or ``failed``."""
+
+    messages: list[Message]
+    settings: DecodeSettings
+
+
+class Set(Command, frozen=True):
+    """Change some decode settings of the answer under way, from its next round on."""
+
+    settings: dict[str, SettingValue]
+
+
+class Pause(Command, frozen=True):
+    """Wait before the next round."""
+
+
+class Resume(Command, frozen=True):
+    """Go on after ``Pause``."""
+
+
+class Step(Command, frozen=True):
+    """Decode one round, then pause."""
+
+
+class Cancel(Command, frozen=True):
+    """End the answer under way before its next round; it still reports ``finished``."""
+
+
+class Quit(Command, frozen=True):
+    """End the worker at once. The end of its standard input means the same."""
+
+
+AnyCommand = Load | Generate | Set | Pause | Resume | Step | Cancel | Quit
+
+_COMMAND = msgspec.json.Decoder(AnyCommand)
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode_command(command: AnyCommand) -> bytes:
+    """The command as one JSON line, line break included.
+
+    Raises:
+        EngineError: ``bad_text`` if a message holds a lone surrogate, which UTF-8 cannot carry.
+    """
+    try:
+        return _ENCODER.encode(command) + b"\n"
+    except UnicodeEncodeError as error:
+        raise EngineError(
+            "bad_text",
+            "A text for the engine holds bytes that are not UTF-8.",
+            "Enter it again, or save the prompt as a UTF-8 file and use --prompt-file.",
+            str(error),
+        ) from error
+
+
+def decode_command(line: bytes) -> AnyCommand:
+    """Read one line.
+
+    Raises:
+        EngineError: ``bad_command`` for a line that is no command.
+    """
+    try:
+        return _COMMAND.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise EngineError(
+            "bad_command",
+            "The engine was sent a command that it does not understand.",
+            "Use the engine and the app of the same version.",
+            f"{error}: {line[:200]!r}",
+        ) from error

@@ -1,0 +1,279 @@
+"""The engine as a child process: commands in on standard input, events out on standard output.
+
+The process that starts the worker owns it: when that process closes the worker's standard input, or
+dies, the worker exits at once, whatever it is doing. Everything that libraries print, CUDA and Triton
+included, goes to the log file, so that nothing but events reaches standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import faulthandler
+import fcntl
+import logging
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.commands import (
+    EXIT_DEVICE,
+    AnyCommand,
+    Cancel,
+    Generate,
+    Load,
+    Pause,
+    Quit,
+    Resume,
+    Set,
+    Step,
+    decode_command,
+)
+from engine.control import Control
+from engine.errors import EngineError
+from engine.events import AnyEvent, Failed, Loading, encode_event
+
+if TYPE_CHECKING:
+    from engine.pair import Pair
+
+PIPE_BYTES = 2**20
+"""Room for a few rounds of the largest trees, so that a reader that paints does not stall decoding."""
+
+_PR_SET_PDEATHSIG = 1
+
+log = logging.getLogger("engine.worker")
+
+
+class EventPipe:
+    """Writes events to a file descriptor, one line each; without a reader the process ends."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lock = threading.Lock()
+        with contextlib.suppress(OSError, AttributeError):  # Linux only, and only for pipes
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+
+    def emit(self, event: AnyEvent) -> None:
+        rest = memoryview(encode_event(event) + b"\n")
+        with self._lock:
+            while rest:
+                try:
+                    rest = rest[os.write(self._fd, rest) :]
+                except OSError:
+                    log.info("nobody reads the events any more: exiting")
+                    os._exit(0)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A load or an answer that was asked for, and the reins of the answer."""
+
+    command: Load | Generate
+    control: Control = field(default_factory=Control)
+
+
+class Worker:
+    """Reads commands in a thread of its own and carries jobs out in the calling one, in order."""
+
+    def __init__(self, commands_fd: int, emit: Callable[[AnyEvent], None], log_path: Path) -> None:
+        self._commands_fd = commands_fd
+        self._emit = emit
+        self._log_path = log_path
+        self._queue: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._open: list[Job] = []
+        self._lock = threading.Lock()
+        self._pair: Pair | None = None
+        self._job_started = time.monotonic()
+
+    def run(self) -> None:
+        """Work until the process ends; does not return."""
+        threading.Thread(target=self._read_commands, name="commands", daemon=True).start()
+        while True:
+            job = self._queue.get()
+            self._job_started = time.monotonic()
+            try:
+                self._carry_out(job)
+            except Exception as error:
+                self._fail(error)
+            finally:
+                with self._lock:
+                    self._open.remove(job)
+
+    def _read_commands(self) -> None:
+        with os.fdopen(self._commands_fd, "rb") as lines:
+            for line in lines:
+                try:
+                    command = decode_command(line)
+                except EngineError as error:
+                    self._fail(error)
+                    continue
+                log.info("command %s", type(command).__name__.lower())
+                if isinstance(command, Quit):
+                    break
+                with self._lock:
+                    if isinstance(command, (Load, Generate)):
+                        job = Job(command)
+                        self._open.append(job)
+                        self._queue.put(job)
+                    else:
+                        for job in self._open:
+                            _apply(command, job.control)
+        log.info("told to end: exiting")
+        os._exit(0)
+
+    def _carry_out(self, job: Job) -> None:
+        if isinstance(job.command, Load):
+            self._load(job.command)
+        else:
+            self._generate(job.command, job.control)
+
+    def _load(self, command: Load) -> None:
+        self._pair = None  # the old pair's memory must be free before the new one is read
+        self._emit(Loading(stage="starting torch", done=0, total=1))
+        from engine.load import load_pair
+
+        settings = command.settings
+        self._pair = load_pair(
+            settings.model,
+            settings.drafter,
+            device=settings.device,
+            dtype=settings.dtype,
+            progress=self._emit,
+        )
+        self._emit(self._pair.info)
+
+    def _generate(self, command: Generate, control: Control) -> None:
+        if self._pair is None:
+            raise EngineError("not_loaded", "No model is loaded.", "Load a model first.")
+        from engine.decode import generate
+
+        for event in generate(self._pair, command.messages, command.settings, control=control):
+            self._emit(event)
+
+    def _fail(self, error: Exception) -> None:
+        """Report and log ``error``; ends the process where the device is unusable from now on."""
+        detail = "".join(traceback.format_exception(error))
+        if isinstance(error, EngineError):
+            log.error("%s: %s %s\n%s", error.kind, error.message, error.detail, detail)
+        else:
+            log.error("%s", detail)
+        if is_device_failure(error):
+            os._exit(EXIT_DEVICE)
+        seconds = time.monotonic() - self._job_started
+        self._emit(failed_event(error, detail, self._log_path, seconds))
+
+
+def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:
+    """What to tell the user about ``error``, ``seconds`` after the job started."""
+    if isinstance(error, EngineError):
+        return Failed(
+            t=seconds, error=error.kind, message=error.message, hint=error.hint, detail=error.detail
+        )
+    if is_out_of_memory(error):
+        return Failed(
+            t=seconds,
+            error="out_of_memory",
+            message="There is not enough memory for this.",
+            hint="Close other programs on the device, or choose a smaller --budget, a shorter prompt, "
+            "--dtype bfloat16 or a smaller model.",
+            detail=detail,
+        )
+    return Failed(
+        t=seconds,
+        error="internal",
+        message=f"The engine failed unexpectedly ({type(error).__name__}).",
+        hint=f"Please report it with the log: {log_path}",
+        detail=detail,
+    )
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    torch = sys.modules.get("torch")
+    if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)  # CPU allocator
+
+
+def is_device_failure(error: Exception) -> bool:
+    """Whether this is a CUDA error after which every other call fails too (an illegal access, ...)."""
+    return isinstance(error, RuntimeError) and not is_out_of_memory(error) and "CUDA error:" in str(error)
+
+
+def _apply(command: AnyCommand, control: Control) -> None:
+    match command:
+        case Set(settings=settings):
+            try:
+                control.update(**settings)
+            except EngineError as error:  # whoever sent it was told already; the answer goes on
+                log.warning("%s %s", error.message, error.hint)
+        case Pause():
+            control.pause()
+        case Resume():
+            control.resume()
+        case Step():
+            control.step()
+        case Cancel():
+            control.cancel()
+        case _:
+            log.warning("%s does not apply to an answer", command)
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when ``parent`` dies (Linux; elsewhere end of input must do)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the kernel was asked
+            os._exit(0)
+
+
+def _take_over_streams(log_path: Path) -> tuple[int, int]:
+    """Keep the pipes for commands and events to ourselves; returns their file descriptors.
+
+    Afterwards descriptors 1 and 2 are the log and 0 is empty, so that no library, whatever it prints
+    or reads, can touch either pipe.
+    """
+    commands_fd, events_fd = os.dup(0), os.dup(1)
+    log_fd = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    null_fd = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_fd, 0)
+    os.dup2(log_fd, 1)
+    os.dup2(log_fd, 2)
+    os.close(log_fd)
+    os.close(null_fd)
+    return commands_fd, events_fd
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the worker; started by the app, not by hand."""
+    parser = argparse.ArgumentParser(prog="python -m engine.worker", description=__doc__)
+    parser.add_argument("--log", type=Path, required=True, help="file that takes everything printed")
+    parser.add_argument("--parent", type=int, help="process id to end with")
+    parser.add_argument("--debug", action="store_true", help="log more")
+    arguments = parser.parse_args(argv)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides what Ctrl-C means
+    commands_fd, events_fd = _take_over_streams(arguments.log)
+    if arguments.parent is not None:
+        _die_with(arguments.parent)
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.DEBUG if arguments.debug else logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    logging.captureWarnings(True)
+    faulthandler.enable()
+    log.info("worker %d started, Python %s", os.getpid(), sys.version.split()[0])
+    Worker(commands_fd, EventPipe(events_fd).emit, arguments.log).run()
+
+
+if __name__ == "__main__":
+    main()
