@@ -109,7 +109,7 @@ class TargetCache:
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
-        """transformers' name for ``KeyValueRows.append``."""
+        """Transformers' name for ``KeyValueRows.append``."""
         layer = self.layers[layer_idx]
         assert isinstance(layer, KeyValueRows)
         return layer.append(key_states, value_states)
@@ -122,6 +122,7 @@ class TargetCache:
         assert isinstance(layer, DeltaState)
         return layer
 
+    @torch.inference_mode()
     def commit(self, path: Tensor) -> None:
         """Commit the rows of ``path`` (int64, from the pass's first row down) in every layer."""
         for layer in self.layers:

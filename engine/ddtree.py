@@ -189,18 +189,20 @@ def build_tree_from_candidates(ids: Tensor, logprobs: Tensor, budget: int) -> Dr
     all_weights = torch.cat(weights)
     chosen = torch.sort(all_weights, descending=True, stable=True).indices[:budget]
     chosen = chosen[torch.isfinite(all_weights[chosen])]
-    depth_of = torch.repeat_interleave(torch.arange(depths, device=device), torch.tensor(widths, device=device))
+    depth_of = torch.repeat_interleave(
+        torch.arange(depths, device=device), torch.tensor(widths, device=device)
+    )
     # Parents as places in the concatenation of all depths, then as places among the chosen.
     parent_at = torch.cat([place + start for place, start in zip(places, [0, *starts], strict=False)])
     node_at = torch.full_like(all_weights, -1, dtype=torch.int64)
     node_at[chosen] = torch.arange(chosen.shape[0], device=device)
-    depth = depth_of[chosen]
+    level = depth_of[chosen]
     rank = torch.cat(ranks)[chosen]
     return DraftTree(
-        token_ids=ids[depth, rank],
-        parents=torch.where(depth == 0, -1, node_at[parent_at[chosen]]),
-        depths=depth + 1,
-        logprobs=logprobs[depth, rank],
+        token_ids=ids[level, rank],
+        parents=torch.where(level == 0, -1, node_at[parent_at[chosen]]),
+        depths=level + 1,
+        logprobs=logprobs[level, rank],
         ranks=rank,
         budget=budget,
     )

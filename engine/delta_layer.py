@@ -76,7 +76,7 @@ def _project(module: Any, hidden: Tensor, mixed: Tensor) -> DeltaRows:
     """The quantities of the recurrence, one query and key head per value head."""
     dtype = state_dtype(hidden.dtype)
     rows, shared = hidden.shape[0], module.num_v_heads // module.num_k_heads
-    q, k, v = mixed.to(dtype).split([module.key_dim, module.key_dim, module.value_dim], dim=-1)
+    q, k, v = torch.split(mixed.to(dtype), [module.key_dim, module.key_dim, module.value_dim], dim=-1)
     q, k = (_normalise(x.reshape(rows, -1, module.head_k_dim)) for x in (q, k))
     beta = torch.sigmoid(module.in_proj_b(hidden)).to(dtype)
     step = F.softplus(module.in_proj_a(hidden).to(dtype) + module.dt_bias.to(dtype))

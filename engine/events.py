@@ -33,16 +33,14 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     layer_kinds: dict[str, int] = {}
 
 
-class Event(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=str.lower, omit_defaults=False
-):
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=str.lower, omit_defaults=False):
     """What all events share. ``t``: seconds since the run started (for loading: since the start of that)."""
 
     v: int = SCHEMA_VERSION
     t: float = 0.0
 
 
-class Loading(Event):
+class Loading(Event, frozen=True):
     """Progress while a pair loads: ``done`` of ``total`` steps are over, ``stage`` is under way."""
 
     stage: str
@@ -50,7 +48,7 @@ class Loading(Event):
     total: int
 
 
-class Loaded(Event):
+class Loaded(Event, frozen=True):
     target: ModelInfo
     drafter: ModelInfo | None
     device: str
@@ -66,7 +64,7 @@ class Loaded(Event):
     """Whether the chat template knows ``enable_thinking``."""
 
 
-class Tokens(Event):
+class Tokens(Event, frozen=True):
     """Spelling of ids. ``pieces``: id -> text; ``raw``: id -> hex bytes, where they are not UTF-8 alone;
     ``special``: ids that are control tokens rather than text. Keys are decimal strings."""
 
@@ -75,7 +73,7 @@ class Tokens(Event):
     special: list[int] = []
 
 
-class Prefilled(Event):
+class Prefilled(Event, frozen=True):
     """``cached``: how many prompt tokens were in the caches already. ``settings.stop`` are strings,
     ``stop_ids`` the ids that end an answer."""
 
@@ -147,7 +145,7 @@ class Candidates(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: list[list[float]]
 
 
-class Round(Event):
+class Round(Event, frozen=True):
     """One decode round. ``position`` is the absolute position of the root token.
 
     ``accepted``: node indices along the accepted path; ``committed_ids``: the tokens this round added to
@@ -172,7 +170,7 @@ class Round(Event):
     target_topk: Candidates | None = None
 
 
-class Finished(Event):
+class Finished(Event, frozen=True):
     """``acceptance_histogram[n]``: rounds that committed n tokens. ``tokens`` counts ``output_ids``, the
     first token (from the prefill) included; ``mean_acceptance_length`` counts what rounds committed."""
 
@@ -191,7 +189,7 @@ class Finished(Event):
     accepted: int
 
 
-class Failed(Event):
+class Failed(Event, frozen=True):
     error: str
     message: str
     hint: str = ""

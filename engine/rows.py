@@ -17,7 +17,8 @@ class Rows:
 
     Attributes:
         parents: int64 (R,), over rows; -1 continues the committed text.
-        depths: int64 (R,), 0 for a row that continues the committed text; position = committed length + depth.
+        depths: int64 (R,), 0 for a row that continues the committed text; its position is the committed
+            length plus its depth.
         visible: bool (R, R), ancestor-or-self.
         backend: how the layers with a recurrent state treat branches; None for a chain whose rows are
             all committed (prefill).

@@ -100,6 +100,4 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _bad(name: str, value: object, wanted: str) -> EngineError:
-    return EngineError(
-        "bad_setting", f"The {name} cannot be {value}.", f"Choose a {name} that is {wanted}."
-    )
+    return EngineError("bad_setting", f"The {name} cannot be {value}.", f"Choose a {name} that is {wanted}.")

@@ -164,7 +164,7 @@ def tree_attention(
     scaling: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """transformers' attention interface over the rows of a tree.
+    """Transformers' attention interface over the rows of a tree.
 
     Args:
         query: (1, heads, R, d); key and value: (1, kv heads, committed + R, d).

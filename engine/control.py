@@ -1,0 +1,82 @@
+"""The reins of a run: cancel, pause, step and change settings from another thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import msgspec
+
+from engine.errors import EngineError
+from engine.settings import DecodeSettings
+
+LIVE_SETTINGS = frozenset({"budget", "mode"})
+"""Settings that can change between two rounds; the others hold for a whole run."""
+
+
+class Control:
+    """Thread-safe. The decode loop looks at it between rounds."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._cancelled = False
+        self._paused = False
+        self._steps = 0
+        self._updates: dict[str, Any] = {}
+
+    def cancel(self) -> None:
+        """End the run before its next round; it still reports ``Finished``."""
+        with self._changed:
+            self._cancelled = True
+            self._changed.notify_all()
+
+    def pause(self) -> None:
+        with self._changed:
+            self._paused = True
+            self._steps = 0
+
+    def resume(self) -> None:
+        with self._changed:
+            self._paused = False
+            self._changed.notify_all()
+
+    def step(self) -> None:
+        """Let one more round pass, then pause."""
+        with self._changed:
+            self._paused = True
+            self._steps += 1
+            self._changed.notify_all()
+
+    def update(self, **settings: Any) -> None:
+        """Change live settings from the next round on.
+
+        Raises:
+            EngineError: ``bad_setting`` for a value out of range or a setting that is not live.
+        """
+        for name in settings.keys() - LIVE_SETTINGS:
+            raise EngineError(
+                "bad_setting",
+                f"The setting {name} cannot change during a run.",
+                "Set it before the next run; live are " + " and ".join(sorted(LIVE_SETTINGS)) + ".",
+            )
+        try:
+            msgspec.convert(settings, DecodeSettings).check()
+        except msgspec.ValidationError as error:
+            raise EngineError("bad_setting", f"A live setting is invalid: {error}.") from error
+        with self._changed:
+            self._updates.update(settings)
+
+    @property
+    def cancelled(self) -> bool:
+        with self._changed:
+            return self._cancelled
+
+    def before_round(self, settings: DecodeSettings) -> DecodeSettings | None:
+        """Wait while paused; the settings for the next round, or None to end the run."""
+        with self._changed:
+            while self._paused and not self._steps and not self._cancelled:
+                self._changed.wait()
+            if self._cancelled:
+                return None
+            self._steps = max(0, self._steps - 1)
+            return msgspec.structs.replace(settings, **self._updates)

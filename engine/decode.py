@@ -1,0 +1,209 @@
+"""The decode loop: prefill, then rounds of draft → build → verify → walk → commit.
+
+The three modes are one loop. ``ar`` verifies the root alone, ``chain`` the drafter's first choices, ``tree``
+the draft tree; what the target chooses is committed, so the text is the target's own in all of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import torch
+
+from engine.codec import EncodedPrompt
+from engine.control import Control
+from engine.errors import EngineError
+from engine.events import Finished, Prefilled, Round, Tokens
+from engine.pair import Pair
+from engine.rounds import decode_round
+from engine.sampling import Sampler
+from engine.settings import DecodeSettings, Message
+from engine.tally import Tally
+from engine.text_stream import TextStream
+
+__all__ = ["Control", "generate"]
+
+RunEvent = Tokens | Prefilled | Round | Finished
+
+
+def generate(
+    pair: Pair,
+    prompt: str | Sequence[Message],
+    settings: DecodeSettings | None = None,
+    *,
+    control: Control | None = None,
+    **overrides: Any,
+) -> Iterator[RunEvent]:
+    """Decode one answer; yields its events as they happen.
+
+    Args:
+        pair: from ``load_pair``. One answer at a time: its caches are in use until the iterator ends.
+        prompt: the user's message, or a whole conversation.
+        settings: how to decode; ``overrides`` replace single ones (``budget=16``).
+        control: to cancel, pause or steer the run from another thread.
+
+    Raises:
+        EngineError: ``bad_setting``, ``no_drafter``, ``empty_prompt``, ``prompt_too_long``,
+            ``not_finite``; before the first event for all but the last.
+    """
+    settings = _settings(settings or DecodeSettings(), overrides)
+    messages = _messages(prompt)
+    _check_drafter(pair, settings)
+    encoded = pair.codec.encode_chat(messages, settings.thinking)
+    _check_length(pair, encoded)
+    return _Run(pair, messages, encoded, settings, control or Control()).events()
+
+
+class _Run:
+    """One answer on its way."""
+
+    def __init__(
+        self,
+        pair: Pair,
+        messages: list[Message],
+        encoded: EncodedPrompt,
+        settings: DecodeSettings,
+        control: Control,
+    ) -> None:
+        self.pair, self.messages, self.encoded = pair, messages, encoded
+        self.settings, self.control = settings, control
+        self.sampler = Sampler(
+            settings.temperature, settings.top_p, settings.top_k, settings.min_p, settings.seed
+        )
+        self.stream = TextStream(pair.codec, stop=settings.stop, in_thinking=encoded.in_thinking)
+        self.output: list[int] = []
+        self.reason: str | None = None
+        self.tally = Tally()
+        self.announced: set[int] = set()
+        self.started = time.perf_counter()
+
+    def events(self) -> Iterator[RunEvent]:
+        session = self.pair.session
+        try:
+            yield from self._prefill()
+            while self.reason is None:
+                settings = self.control.before_round(self.settings)
+                if settings is None:
+                    self.reason = "cancelled"
+                    break
+                result = decode_round(
+                    session, self.output[-1], settings, self.sampler, self._room(), self.take
+                )
+                self.tally.add(result)
+                yield from self._announce(result.token_ids())
+                yield result.event(self.tally.rounds - 1, settings, self._now())
+        except GeneratorExit:
+            raise
+        except BaseException:
+            # Pending rows or half a prefill: nothing in the caches can be relied on.
+            session.reset()
+            raise
+        yield self._finish()
+
+    def take(self, token_id: int) -> bool:
+        """Append one token to the text; True when the answer ends with it."""
+        self.output.append(token_id)
+        if token_id in self.pair.codec.stop_ids or self.stream.push(token_id):
+            self.reason = "stop"
+        elif len(self.output) >= self.settings.max_new_tokens or self._room() <= 0:
+            self.reason = "length"
+        return self.reason is not None
+
+    def _room(self) -> int:
+        """Tokens that may still follow."""
+        context = self.pair.target.context_length - len(self.encoded.ids)
+        return min(self.settings.max_new_tokens, context) - len(self.output)
+
+    def _prefill(self) -> Iterator[Tokens | Prefilled]:
+        session, ids = self.pair.session, self.encoded.ids
+        cached = session.rewind(ids)
+        logits = torch.empty(0)
+        for chunk_logits in session.prefill(ids[cached:], self.encoded.stable):
+            logits = chunk_logits
+            if self.control.cancelled:
+                self.reason = "cancelled"
+                return
+        positions = logits.new_tensor([len(ids)]).long()
+        first_id = int(self.sampler.choose(logits, positions)[0])
+        self.tally.seconds_to_first = self._now()
+        self.take(first_id)
+        yield from self._announce([*ids, first_id])
+        yield Prefilled(
+            t=self._now(),
+            prompt_ids=ids,
+            prompt_text=self.encoded.text,
+            messages=self.messages,
+            thinking=self.settings.thinking,
+            settings=self.settings,
+            stop_ids=sorted(self.pair.codec.stop_ids),
+            seconds=self.tally.seconds_to_first,
+            first_id=first_id,
+            cached=cached,
+        )
+
+    def _announce(self, ids: Sequence[int]) -> Iterator[Tokens]:
+        new = sorted(set(ids) - self.announced)
+        if new:
+            self.announced.update(new)
+            yield msgspec.structs.replace(self.pair.codec.tokens_event(new), t=self._now())
+
+    def _finish(self) -> Finished:
+        self.stream.close()
+        assert self.reason is not None
+        return self.tally.finished(
+            self.reason, self.output, self.stream.text, self.stream.thinking_text, self._now()
+        )
+
+    def _now(self) -> float:
+        return time.perf_counter() - self.started
+
+
+def _settings(settings: DecodeSettings, overrides: dict[str, Any]) -> DecodeSettings:
+    unknown = overrides.keys() - set(DecodeSettings.__struct_fields__)
+    if unknown:
+        raise EngineError(
+            "bad_setting",
+            f"There is no setting {sorted(unknown)[0]}.",
+            "Settings are " + ", ".join(DecodeSettings.__struct_fields__) + ".",
+        )
+    settings = msgspec.structs.replace(settings, **overrides)
+    settings.check()
+    return settings
+
+
+def _messages(prompt: str | Sequence[Message]) -> list[Message]:
+    messages: list[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [*prompt]
+    if not messages or not messages[-1]["content"].strip():
+        raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
+    return messages
+
+
+def _check_drafter(pair: Pair, settings: DecodeSettings) -> None:
+    if pair.drafter is None:
+        if settings.mode != "ar":
+            raise EngineError(
+                "no_drafter",
+                f"Mode {settings.mode} needs a drafter and none is loaded.",
+                "Name one with --drafter, or decode with --mode ar.",
+            )
+        return
+    trained = pair.drafter.config.block_size
+    if settings.block_size is not None and settings.block_size > trained:
+        raise EngineError(
+            "bad_setting",
+            f"The block size cannot be {settings.block_size}: the drafter was trained with {trained}.",
+            f"Choose a block size from 2 to {trained}.",
+        )
+
+
+def _check_length(pair: Pair, encoded: EncodedPrompt) -> None:
+    context = pair.target.context_length
+    if len(encoded.ids) >= context:
+        raise EngineError(
+            "prompt_too_long",
+            f"The prompt has {len(encoded.ids)} tokens and the model's context ends at {context}.",
+            "Shorten the prompt or start a new conversation.",
+        )

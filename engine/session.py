@@ -1,0 +1,123 @@
+"""The caches of one conversation, the target's and the drafter's in step.
+
+Invariant: ``ids`` are the tokens in the target's cache, and the drafter's context plus the features still to
+be handed to it are of exactly these tokens. The last committed token, the root of the next round, is in none
+of them yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from engine.cache import Snapshot
+from engine.ddtree import DraftTree
+from engine.drafter import Drafter
+from engine.settings import Verify
+from engine.target import Target, Verified
+
+
+class Session:
+    """Caches that only ever hold committed text."""
+
+    def __init__(self, target: Target, drafter: Drafter | None) -> None:
+        self.target = target
+        self.drafter = drafter
+        self.reset()
+
+    @torch.inference_mode()
+    def reset(self) -> None:
+        """Forget everything."""
+        self.ids: list[int] = []
+        self.cache = self.target.new_cache()
+        self._context = self.drafter.new_context() if self.drafter else None
+        self._features: list[Tensor] = []
+        self._snapshot: Snapshot | None = None
+        self._verified: Verified | None = None
+
+    def rewind(self, prompt_ids: Sequence[int]) -> int:
+        """Keep what the new prompt shares with the caches; how many tokens that is.
+
+        A recurrent state cannot be cropped, so only two points can be gone on from: the end of the
+        text, and the snapshot. At least one token is left to prefill, for its logits.
+        """
+        if len(self.ids) < len(prompt_ids) and list(prompt_ids[: len(self.ids)]) == self.ids:
+            return len(self.ids)
+        snapshot = self._snapshot
+        if snapshot is None or not self._leads_to(snapshot, prompt_ids):
+            self.reset()
+            return 0
+        self._go_back(snapshot)
+        return snapshot.length
+
+    def _leads_to(self, snapshot: Snapshot, prompt_ids: Sequence[int]) -> bool:
+        length = snapshot.length
+        return length < len(prompt_ids) and list(prompt_ids[:length]) == self.ids[:length]
+
+    def _go_back(self, snapshot: Snapshot) -> None:
+        self._hand_over()
+        self.cache.restore(snapshot)
+        if self._context is not None:
+            self._context.truncate(snapshot.length)
+        self.ids = self.ids[: snapshot.length]
+
+    @torch.inference_mode()
+    def prefill(self, ids: Sequence[int], stable: int) -> Iterator[Tensor]:
+        """Commit the rest of a prompt in chunks.
+
+        Args:
+            ids: what follows ``self.ids``.
+            stable: length of the text at which to take the snapshot for the next turn; 0 for none.
+
+        Yields:
+            After each chunk, the logits after its last token (1, V).
+        """
+        border = stable - len(self.ids)
+        parts = [ids[:border], ids[border:]] if 0 < border < len(ids) else [ids]
+        for part in parts:
+            done = 0
+            for verified in self.target.prefill(self.cache, part):
+                rows = self.cache.length - len(self.ids)
+                self.ids += part[done : done + rows]
+                done += rows
+                self._features.append(verified.features)
+                yield verified.logits
+            if len(self.ids) == stable:
+                self._snapshot = self.cache.snapshot()
+
+    @torch.inference_mode()
+    def draft(self, root_id: int, block_size: int | None = None) -> Tensor:
+        """The drafter's logits for the positions after the root: (B - 1, V)."""
+        assert self.drafter is not None
+        assert self._context is not None
+        self._hand_over()
+        block = self.drafter.block_ids(root_id, self.target.device, block_size)
+        embedded = self.drafter.embed(block, self.target.embedding.weight)
+        hidden = self.drafter(embedded, self._context)
+        logits = self.drafter.logits(hidden, self.target.head)[0]
+        return logits if logits.dtype == torch.float64 else logits.float()
+
+    @torch.inference_mode()
+    def verify(self, root_id: int, tree: DraftTree, backend: Verify) -> Tensor:
+        """The target's logits at the root and all nodes (n + 1, V); their rows are pending."""
+        self._verified = self.target.verify(self.cache, root_id, tree, backend)
+        return self._verified.logits
+
+    @torch.inference_mode()
+    def commit(self, ids: Sequence[int], rows: Sequence[int]) -> None:
+        """Keep the pending ``rows`` (a path from row 0), whose tokens are ``ids``, and drop the others."""
+        assert self._verified is not None
+        path = torch.tensor(rows, device=self.target.device)
+        self.cache.commit(path)
+        self._features.append(self._verified.features[path])
+        self._verified = None
+        self.ids += ids
+
+    @torch.inference_mode()
+    def _hand_over(self) -> None:
+        """Give the drafter the features of all tokens committed since it last drafted."""
+        if self.drafter is not None and self._context is not None and self._features:
+            self.drafter.extend(self._context, torch.cat(self._features))
+        self._features.clear()

@@ -1,0 +1,175 @@
+"""Random tiny models of every supported family, and what is needed to run them without a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen3_5ForCausalLM,
+    Qwen3_5TextConfig,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+from transformers.models.llama import modeling_llama
+from transformers.models.qwen3 import modeling_qwen3
+from transformers.models.qwen3_5 import modeling_qwen3_5
+
+from engine.codec import EncodedPrompt
+from engine.drafter import Drafter
+from engine.drafter_config import DFlashConfig
+from engine.events import Tokens
+from engine.pair import Pair
+from engine.target import Target
+
+VOCAB = 61
+HIDDEN = 32
+MASK_ID = VOCAB - 1
+STOP_ID = VOCAB - 2
+COMMON = {
+    "vocab_size": VOCAB,
+    "hidden_size": HIDDEN,
+    "intermediate_size": 48,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 512,
+}
+FAMILIES = ("qwen3_5", "qwen3", "llama")
+
+
+def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
+    """A random causal LM whose choices are far from uniform, so that equality means something."""
+    torch.manual_seed(seed)
+    if family == "qwen3_5":
+        rope = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
+        model: Any = Qwen3_5ForCausalLM(
+            Qwen3_5TextConfig(
+                **COMMON,
+                linear_num_key_heads=2,
+                linear_num_value_heads=4,
+                linear_key_head_dim=8,
+                linear_value_head_dim=8,
+                rope_parameters={**rope, "mrope_section": [2, 1, 1]},
+            )
+        )
+    elif family == "qwen3":
+        model = Qwen3ForCausalLM(Qwen3Config(**COMMON))
+    else:
+        model = LlamaForCausalLM(LlamaConfig(**COMMON))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    return model.eval().to(dtype)
+
+
+def tiny_drafter(
+    seed: int = 1, dtype: torch.dtype = torch.float32, taps: Sequence[int] = (0, 2, 3)
+) -> Drafter:
+    torch.manual_seed(seed)
+    config = DFlashConfig.from_dict(
+        {
+            "model_type": "qwen3",
+            "hidden_size": HIDDEN,
+            "intermediate_size": 48,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "head_dim": 16,
+            "rms_norm_eps": 1e-6,
+            "rope_theta": 10000.0,
+            "max_position_embeddings": 512,
+            "vocab_size": VOCAB,
+            "num_target_layers": 4,
+            "block_size": 8,
+            "dflash_config": {"mask_token_id": MASK_ID, "target_layer_ids": list(taps)},
+        }
+    )
+    return Drafter(config).eval().to(dtype)
+
+
+class LetterCodec:
+    """A codec in which the id is the character; the prompt is the last message's characters."""
+
+    special_ids = frozenset({MASK_ID, STOP_ID})
+    think_open_id = None
+    think_close_id = None
+    strips_first_space = False
+    supports_thinking = False
+
+    def __init__(self, stop_ids: Iterable[int] = (STOP_ID,)) -> None:
+        self.stop_ids = frozenset(stop_ids)
+
+    def encode_chat(self, messages: Sequence[Any], thinking: bool) -> EncodedPrompt:
+        text = "".join(message["content"] for message in messages)
+        ids = [ord(letter) % (VOCAB - 2) for letter in text]
+        return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        return bytes([64 + token_id])
+
+    def tokens_event(self, ids: Sequence[int]) -> Tokens:
+        return Tokens(pieces={str(i): chr(64 + i) for i in ids})
+
+
+def tiny_pair(
+    family: str, seed: int = 0, dtype: torch.dtype = torch.float32, stop_ids: Iterable[int] = (STOP_ID,)
+) -> Pair:
+    drafter = tiny_drafter(seed + 1, dtype)
+    target = Target(tiny_model(family, seed, dtype), drafter.config.target_layer_ids)
+    return Pair(target, drafter, LetterCodec(stop_ids), SimpleNamespace())  # type: ignore[arg-type]
+
+
+def use_float64_throughout(monkeypatch: Any) -> None:
+    """transformers computes norms, softmax and the delta rule in float32 whatever the weights are: replace
+    these by float64 twins, so that a float64 model shows the mathematics and not its rounding."""
+
+    def norm(weight_of: Any) -> Any:
+        def forward(self: Any, x: torch.Tensor) -> torch.Tensor:
+            eps = getattr(self, "variance_epsilon", None) or self.eps
+            return weight_of(self) * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
+
+        return forward
+
+    def gated(self: Any, x: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+        normed = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.variance_epsilon)
+        return self.weight * normed * torch.nn.functional.silu(gate)
+
+    narrow = torch.Tensor.float
+    monkeypatch.setattr(torch.Tensor, "float", lambda x: x if x.dtype == torch.float64 else narrow(x))
+    monkeypatch.setattr(modeling_qwen3.Qwen3RMSNorm, "forward", norm(lambda m: m.weight))
+    monkeypatch.setattr(modeling_llama.LlamaRMSNorm, "forward", norm(lambda m: m.weight))
+    monkeypatch.setattr(modeling_qwen3_5.Qwen3_5RMSNorm, "forward", norm(lambda m: 1 + m.weight))
+    monkeypatch.setattr(modeling_qwen3_5.Qwen3_5RMSNormGated, "forward", gated)
+
+
+def plain_delta_rule(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    g: torch.Tensor,
+    beta: torch.Tensor,
+    initial_state: torch.Tensor | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The recurrence of Gated DeltaNet written down once more, in the inputs' precision, for a batch of one
+    sequence (1, T, H, d): an independent stand-in for transformers' float32 kernel."""
+    shared = value.shape[2] // key.shape[2]
+    q, k = (x.repeat_interleave(shared, 2)[0] for x in (query, key))
+    q, k = (x * torch.rsqrt(x.square().sum(-1, keepdim=True) + 1e-6) for x in (q, k))
+    q = q * q.shape[-1] ** -0.5
+    state = torch.zeros(k.shape[1], k.shape[2], value.shape[3], dtype=value.dtype)
+    if initial_state is not None:
+        state = initial_state[0]
+    outs = []
+    for t in range(k.shape[0]):
+        state = state * g[0, t].exp()[:, None, None]
+        error = (value[0, t] - (state * k[t][:, :, None]).sum(1)) * beta[0, t][:, None]
+        state = state + k[t][:, :, None] * error[:, None, :]
+        outs.append((state * q[t][:, :, None]).sum(1))
+    return torch.stack(outs)[None], state[None]
