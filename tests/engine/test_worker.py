@@ -1,0 +1,261 @@
+"""The worker's protocol, with a loader and a decode loop of our own in place of the heavy ones."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.commands import AnyCommand, Cancel, Generate, Load, Pause, Quit, Resume, Set, Step, encode_command
+from engine.errors import EngineError
+from engine.settings import DecodeSettings, LoadSettings
+from engine.worker import failed_event, is_device_failure, is_out_of_memory
+
+STAND_IN = """
+    import os, sys, time, types
+    from engine.errors import EngineError
+    from engine.events import Loaded, Loading, ModelInfo, Tokens
+
+    class Pair:
+        info = Loaded(
+            target=ModelInfo(name="m", path="", architecture="A", parameters=1, dtype="float32"),
+            drafter=None, device="cpu", versions={}, block_size=None, mask_token_id=None,
+            target_layer_ids=[], memory_bytes=1, seconds=0.1, context_length=10, vocab_size=10,
+        )
+
+    def load_pair(model, drafter, *, device, dtype, progress):
+        print("a stray print")
+        os.write(1, b"a stray write\\n")
+        sys.__stdout__.write("another\\n")
+        os.system("echo from a child process")
+        assert sys.stdin.read() == ""
+        progress(Loading(stage="weights", done=1, total=2))
+        if model == "missing":
+            raise EngineError("model_not_found", "There is no model.", "Choose another.", "looked everywhere")
+        if model == "broken":
+            raise KeyError("surprise")
+        if model == "cuda":
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        if model == "huge":
+            raise MemoryError
+        if model == "slow":
+            time.sleep(60)
+        if model == "segfault":
+            import ctypes; ctypes.string_at(0)
+        return Pair()
+
+    def generate(pair, messages, settings, *, control):
+        for index in range(10_000):
+            now = control.before_round(settings)
+            if now is None:
+                yield Tokens(pieces={"0": "cancelled"})
+                return
+            yield Tokens(pieces={str(index): f"{now.mode} {now.budget}"})
+            time.sleep(0.005)
+
+    for name, function in [("load", load_pair), ("decode", generate)]:
+        module = types.ModuleType(f"engine.{name}")
+        setattr(module, function.__name__, function)
+        sys.modules[module.__name__] = module
+    from engine.worker import main
+    main(sys.argv[1:])
+"""
+
+
+class Worker:
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "worker.log"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(STAND_IN), "--log", str(self.log)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        )
+
+    def tell(self, *commands: AnyCommand) -> None:
+        assert self.process.stdin is not None
+        for command in commands:
+            self.process.stdin.write(encode_command(command))
+
+    def event(self, kind: str | None = None) -> dict:
+        assert self.process.stdout is not None
+        while line := self.process.stdout.readline():
+            event = json.loads(line)
+            if kind in (None, event["type"]):
+                return event
+        raise AssertionError(f"no {kind}: the worker ended with {self.process.wait()}")
+
+    def pieces_until(self, wanted: str) -> list[str]:
+        seen: list[str] = []
+        while not seen or seen[-1] != wanted:
+            seen += self.event("tokens")["pieces"].values()
+        return seen
+
+    def end(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(5)
+
+
+@pytest.fixture
+def worker(tmp_path):
+    worker = Worker(tmp_path)
+    yield worker
+    worker.process.kill()
+    worker.process.wait()
+    worker.process.stdin.close()
+    worker.process.stdout.close()
+
+
+def load(model: str = "m") -> Load:
+    return Load(settings=LoadSettings(model=model))
+
+
+QUESTION = Generate(messages=[{"role": "user", "content": "?"}], settings=DecodeSettings())
+
+
+def test_nothing_but_events_reaches_the_output(worker):
+    worker.tell(load())
+    assert [worker.event()["type"] for _ in range(3)] == ["loading", "loading", "loaded"]
+    assert worker.end() == 0
+    log = worker.log.read_text()
+    for stray in ("a stray print", "a stray write", "another", "from a child process"):
+        assert stray in log
+
+
+def test_it_says_that_it_lives_before_anything_heavy(worker):
+    worker.tell(load("slow"))
+    assert worker.event()["stage"] == "starting torch"
+
+
+def test_the_end_of_input_ends_it_at_once_even_while_it_loads(worker):
+    worker.tell(load("slow"))
+    worker.event()
+    worker.event()
+    begin = time.monotonic()
+    assert worker.end() == 0
+    assert time.monotonic() - begin < 1
+
+
+def test_quit_ends_it_at_once(worker):
+    worker.tell(load(), QUESTION)
+    worker.event("tokens")
+    worker.tell(Quit())
+    assert worker.process.wait(2) == 0
+
+
+def test_a_reader_that_goes_away_ends_it(worker):
+    worker.tell(load(), QUESTION)
+    worker.event("tokens")
+    worker.process.stdout.close()
+    assert worker.process.wait(2) == 0
+
+
+def test_ctrl_c_does_not_touch_it(worker):
+    worker.tell(load(), QUESTION)
+    worker.event("tokens")
+    os.kill(worker.process.pid, signal.SIGINT)
+    worker.tell(Cancel())
+    worker.pieces_until("cancelled")
+
+
+def test_cancelling_ends_the_answer_and_the_next_one_starts(worker):
+    worker.tell(load(), QUESTION, Cancel())
+    worker.pieces_until("cancelled")
+    worker.tell(QUESTION)
+    worker.pieces_until("tree 64")
+    worker.tell(Cancel())
+    worker.pieces_until("cancelled")
+
+
+def test_live_settings_reach_the_answer(worker):
+    worker.tell(load(), QUESTION)
+    worker.pieces_until("tree 64")
+    worker.tell(Set(settings={"budget": 7}))
+    worker.pieces_until("tree 7")
+    worker.tell(Set(settings={"budget": -1}), Set(settings={"mode": "chain"}))
+    worker.pieces_until("chain 7")
+
+
+def test_pause_step_and_resume(worker):
+    worker.tell(load(), Pause(), QUESTION, Pause())
+    worker.event("loaded")
+    worker.tell(Step())
+    first = worker.event("tokens")
+    worker.tell(Step())
+    second = worker.event("tokens")
+    assert int(next(iter(second["pieces"]))) == int(next(iter(first["pieces"]))) + 1
+    worker.tell(Resume())
+    for _ in range(5):
+        worker.event("tokens")
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "words"),
+    [
+        ("missing", "model_not_found", "no model"),
+        ("broken", "internal", "KeyError"),
+        ("huge", "out_of_memory", "memory"),
+    ],
+)
+def test_a_failure_to_load_is_an_event_and_the_worker_goes_on(worker, model, kind, words):
+    worker.tell(load(model))
+    failed = worker.event("failed")
+    assert failed["error"] == kind
+    assert words in failed["message"]
+    assert failed["hint"]
+    worker.tell(load())
+    worker.event("loaded")
+    assert "Traceback" in worker.log.read_text()
+
+
+def test_answering_without_a_model_is_refused(worker):
+    worker.tell(QUESTION)
+    assert worker.event("failed")["error"] == "not_loaded"
+
+
+def test_a_line_that_is_no_command_is_refused_and_the_next_one_heard(worker):
+    worker.process.stdin.write(b"what?\n")
+    assert worker.event("failed")["error"] == "bad_command"
+    worker.tell(load())
+    worker.event("loaded")
+
+
+def test_a_broken_device_ends_it_with_its_own_exit_code(worker):
+    worker.tell(load("cuda"))
+    assert worker.process.wait(5) == 70
+    assert "illegal memory access" in worker.log.read_text()
+
+
+def test_a_crash_leaves_its_stack_in_the_log(worker):
+    worker.tell(load("segfault"))
+    assert worker.process.wait(10) == -signal.SIGSEGV
+    assert "load_pair" in worker.log.read_text()
+
+
+def test_the_log_has_times(worker):
+    worker.tell(load())
+    worker.event("loaded")
+    worker.end()
+    assert worker.log.read_text()[:4].isdigit()
+
+
+def test_kinds_of_failure(tmp_path):
+    assert is_out_of_memory(MemoryError())
+    assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."))
+    assert not is_out_of_memory(RuntimeError("shapes differ"))
+    assert is_device_failure(RuntimeError("CUDA error: device-side assert triggered"))
+    assert not is_device_failure(ValueError("CUDA error: quoted"))
+    event = failed_event(EngineError("k", "m", "h", "d"), "traceback", tmp_path, 1.5)
+    assert (event.error, event.message, event.hint, event.detail, event.t) == ("k", "m", "h", "d", 1.5)
+
+
+def test_torch_out_of_memory_is_recognised():
+    torch = pytest.importorskip("torch")
+    assert is_out_of_memory(torch.cuda.OutOfMemoryError("CUDA out of memory"))
+    assert not is_device_failure(torch.cuda.OutOfMemoryError("CUDA error: out of memory"))
