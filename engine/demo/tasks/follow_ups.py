@@ -1,0 +1,88 @@
+"""Second questions that lean on the first: go on with a result, turn a list round, another story."""
+
+from __future__ import annotations
+
+import random
+
+from engine.demo.answers import last_number_is, last_numbers_are
+from engine.demo.columns import add_steps, subtract_steps
+from engine.demo.example import Example
+from engine.demo.task import Task
+from engine.demo.tasks import arithmetic, lists, stories
+from engine.demo.wording import cap, casual, join, pick, say
+from engine.settings import Message
+
+_SO = "[So|Then|Thus|Hence|Therefore]"
+
+
+def _history(first: Example) -> tuple[Message, ...]:
+    """The first question as asked and answered; the same answer serves both thinking modes."""
+    return ({"role": "user", "content": first.prompt}, {"role": "assistant", "content": first.answer, "reasoning_content": first.thinking})
+
+
+def _go_on(rng: random.Random) -> Example:
+    while True:
+        first = arithmetic.sample(rng)
+        if isinstance(first.truth, int) and 0 <= first.truth < 900:
+            break
+    base = first.truth
+    n = rng.randint(1, 9) if rng.random() < 0.5 else rng.randint(10, 99)
+    draw = rng.random()
+    if draw < 0.45 or (draw < 0.8 and base < n):
+        r, sign, work = base + n, "+", add_steps(rng, base, n)
+        ask = "[Now add {n}.|Add {n} to that.|And plus {n}?|Plus {n}?|Add {n} more.|What if I add {n}?]"
+    elif draw < 0.8:
+        r, sign, work = base - n, "-", subtract_steps(rng, base, n)
+        ask = "[Now subtract {n}.|Take away {n}.|And minus {n}?|Minus {n}?|Subtract {n} from that.|What if I take {n} away?]"
+    else:
+        n = 2
+        r, sign, work = base * 2, "×", add_steps(rng, base, base)
+        ask = "[Now double it.|Double that.|And twice that?|Times two?|What is the double of that?]"
+    prompt = casual(rng, say(rng, ask, n=n))
+    thinking = join(
+        say(rng, "[The last result was|Before that we had|I take the result|The result so far is] {b}[, now|; next|, and then] {s} {n}.", b=base, s=sign, n=n), work,
+        say(rng, _SO + " [it is|we get|I get|the answer is] {r}.", r=r),
+    )  # fmt: skip
+    say_it = "[{b} {s} {n} [is|equals|makes] {r}|Then it is {b} {s} {n} = {r}|That makes {b} {s} {n} = {r}|Starting from {b}, we get {r}|{b} {s} {n} = {r}]."
+    return Example(
+        "follow ups", "go on", f"{first.key} then {sign} {n}", prompt, thinking, cap(say(rng, say_it, b=base, s=sign, n=n, r=r)),
+        cap(say(rng, say_it, b=base, s=sign, n=n, r=r)), r, _history(first),
+    )  # fmt: skip
+
+
+def _turn_round(rng: random.Random) -> Example:
+    while True:
+        first = lists.sample(rng)
+        if isinstance(first.truth, tuple) and len(first.truth) > 2:
+            break
+    values = [value for value in first.truth if isinstance(value, int)]
+    shown = ", ".join(map(str, values))
+    if rng.random() < 0.5:
+        result = values[::-1]
+        text = ", ".join(map(str, result))
+        prompt = casual(rng, say(rng, "[Now reverse it.|And backwards?|Reverse that.|Now the other way round.|Turn it around.]"))
+        thinking = say(rng, "[The last list was|We had|I take] {s}. [From the back|Backwards|Last one first]: {r}.", s=shown, r=text)
+        say_it = "[Reversed|Backwards|The other way round|Turned around|From back to front]: {r}."
+        return Example("follow ups", "turn round", f"{first.key} reversed", prompt, thinking, say(rng, say_it, r=text), say(rng, say_it, r=text), tuple(result), _history(first))
+    best = max(values)
+    prompt = casual(rng, say(rng, "[Which is the largest of them?|And the largest?|What is the maximum?|Which one is the biggest?]"))
+    thinking = say(rng, "[The last list was|We had|I look at] {s}. [The largest is|The biggest is|At the top is] {r}.", s=shown, r=best)
+    say_it = "[The largest is|The largest of them is|The biggest one is|The maximum is|It is] {r}."
+    return Example("follow ups", "largest", f"{first.key} largest", prompt, thinking, say(rng, say_it, r=best), say(rng, say_it, r=best), best, _history(first))
+
+
+def _another_story(rng: random.Random) -> Example:
+    first, second = stories.sample(rng), stories.sample(rng)
+    prompt = casual(rng, say(rng, "[Another one[, please|].|One more story[, please|].|Tell me another story.|Again, with another hero.|More!]"))
+    return Example("follow ups", "another story", "", prompt, second.thinking, second.answer, second.answer_direct, None, _history(first))
+
+
+def sample(rng: random.Random) -> Example:
+    return pick(rng, (_go_on, _go_on, _turn_round, _another_story))(rng)
+
+
+def check(example: Example, text: str) -> bool:
+    return last_numbers_are(example, text) if isinstance(example.truth, tuple) else last_number_is(example, text)
+
+
+TASK = Task("follow ups", 0.03, sample, check)
