@@ -1,0 +1,276 @@
+"""Conversations to ids and ids to bytes, as the target's own tokenizer and chat template have it.
+
+The template is rendered by transformers' ``apply_chat_template`` itself (sandboxed jinja2); the tokenizer is
+the folder's ``tokenizer.json`` as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from jinja2 import TemplateError
+from transformers import PreTrainedTokenizerFast
+
+from engine.checkpoint import read_json
+from engine.errors import EngineError
+from engine.events import Tokens
+from engine.settings import Message
+from engine.spelling import Spelling
+
+THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+_PROBE = "ddtree"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedPrompt:
+    """A conversation ready for the target.
+
+    Attributes:
+        ids: what the target reads.
+        text: the same, rendered.
+        stable: how many leading ids are also those of the conversation without the generation prompt.
+            The next turn's prompt begins with them, so a snapshot of the caches there pays; 0 when the
+            template renders something else entirely.
+        in_thinking: the prompt ends inside an open ``<think>``.
+    """
+
+    ids: list[int]
+    text: str
+    stable: int
+    in_thinking: bool
+
+
+class Codec:
+    """One target's tokenizer.
+
+    Attributes:
+        vocab_size: rows of the target's embedding; ids the tokenizer does not name are shown as ``⟨id N⟩``.
+        stop_ids: ids that end an answer.
+        special_ids: control tokens (think tags included), which are not text.
+        think_open_id, think_close_id: ids of ``<think>`` and ``</think>`` where both are single tokens;
+            without them thinking cannot be told from the answer.
+        has_template: whether there is a chat template; without one a prompt is the last user message as
+            plain text (a base model).
+        supports_thinking: whether ``enable_thinking`` changes what the template renders.
+        strips_first_space: whether a text's first space is layout (SentencePiece).
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        *,
+        vocab_size: int | None = None,
+        stop_ids: Iterable[int] = (),
+    ) -> None:
+        self._tokenizer = tokenizer
+        backend = tokenizer.backend_tokenizer
+        decoder = backend.decoder
+        self._spelling = Spelling.from_decoder(decoder and json.loads(decoder.__getstate__()))
+        self._bytes: dict[int, bytes] = {}
+        self._added = {int(token_id): token for token_id, token in tokenizer.added_tokens_decoder.items()}
+        self.entries = max(backend.get_vocab_size(with_added_tokens=True), *(i + 1 for i in self._added), 0)
+        self.vocab_size = self.entries if vocab_size is None else vocab_size
+        opened, closed = backend.token_to_id(THINK_OPEN), backend.token_to_id(THINK_CLOSE)
+        both = opened is not None and closed is not None
+        self.think_open_id: int | None = opened if both else None
+        self.think_close_id: int | None = closed if both else None
+        self.special_ids = self._find_special_ids()
+        self.strips_first_space = self._spelling.strips_first_space
+        self.has_template = bool(tokenizer.chat_template)
+        self.supports_thinking = self._find_thinking_support()
+        self.stop_ids = frozenset(stop_ids) | self._find_stop_ids()
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, vocab_size: int | None = None) -> Codec:
+        """Read ``tokenizer.json``, its configuration, the chat template and the stop ids of a model folder.
+
+        Args:
+            vocab_size: rows of the target's embedding; None takes the tokenizer's size.
+
+        Raises:
+            EngineError: ``tokenizer_missing``, ``bad_tokenizer``, ``tokenizer_unsupported``,
+                ``tokenizer_mismatch`` when the tokenizer has more entries than the embedding rows,
+                ``bad_json``.
+        """
+        if not (folder / "tokenizer.json").is_file():
+            raise EngineError(
+                "tokenizer_missing",
+                f"The model folder {folder} has no tokenizer.json.",
+                "Copy tokenizer.json and tokenizer_config.json of the same model into it.",
+            )
+        try:
+            tokenizer = PreTrainedTokenizerFast.from_pretrained(
+                str(folder), local_files_only=True, trust_remote_code=False
+            )
+        except Exception as error:  # the tokenizers library raises bare Exception for a broken file
+            raise EngineError(
+                "bad_tokenizer",
+                f"The tokenizer in {folder} cannot be read.",
+                "Copy tokenizer.json and tokenizer_config.json of the same model into it again.",
+                repr(error),
+            ) from error
+        codec = cls(tokenizer, vocab_size=vocab_size, stop_ids=_configured_stop_ids(folder))
+        if codec.entries > codec.vocab_size:
+            raise EngineError(
+                "tokenizer_mismatch",
+                f"The tokenizer in {folder} has {codec.entries} entries, but the target's embedding has only "
+                f"{codec.vocab_size} rows.",
+                "Use the tokenizer that belongs to this target.",
+            )
+        return codec
+
+    def encode_chat(self, messages: Sequence[Message], thinking: bool = False) -> EncodedPrompt:
+        """Render the conversation up to where the target goes on, and tokenise it.
+
+        Raises:
+            EngineError: ``empty_prompt``, ``bad_prompt`` for text that is not Unicode,
+                ``thinking_unsupported``, ``template_refused`` with the template's own words.
+        """
+        self._check(messages, thinking)
+        if not self.has_template:
+            text = next(message["content"] for message in reversed(messages) if message["role"] == "user")
+            ids = cast("list[int]", self._tokenizer(text)["input_ids"])
+            return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)
+        text = self._render(messages, thinking, generation_prompt=True)
+        shared = self._render(messages, thinking, generation_prompt=False)
+        ids, shared_ids = self._encode(text), self._encode(shared)
+        tail = text.removeprefix(shared)
+        return EncodedPrompt(
+            ids=ids,
+            text=text,
+            stable=len(shared_ids) if ids[: len(shared_ids)] == shared_ids else 0,
+            in_thinking=self.think_open_id is not None and tail.rfind(THINK_OPEN) > tail.rfind(THINK_CLOSE),
+        )
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The token's bytes; special tokens as they are spelled."""
+        known = self._bytes.get(token_id)
+        if known is None:
+            known = self._bytes[token_id] = self._spell(token_id)
+        return known
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes of ``ids``, one after the other, special tokens as they are spelled."""
+        return b"".join(self.token_bytes(token_id) for token_id in ids)
+
+    def tokens_event(self, ids: Iterable[int]) -> Tokens:
+        """How ``ids`` are spelled, for readers without a tokenizer."""
+        pieces: dict[str, str] = {}
+        raw: dict[str, str] = {}
+        wanted = set(ids)
+        for token_id in sorted(wanted):
+            data = self.token_bytes(token_id)
+            pieces[str(token_id)] = piece = data.decode("utf-8", "replace")
+            if piece.encode() != data:
+                raw[str(token_id)] = data.hex()
+        return Tokens(pieces=pieces, raw=raw, special=sorted(wanted & self.special_ids))
+
+    def _check(self, messages: Sequence[Message], thinking: bool) -> None:
+        asked = [message for message in messages if message.get("role") == "user"]
+        if not asked or not messages[-1].get("content", "").strip():
+            raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
+        for message in messages:
+            if not all(_is_unicode(text) for text in message.values()):
+                raise EngineError(
+                    "bad_prompt",
+                    "The prompt contains half a character (a lone surrogate).",
+                    "Give the prompt as valid UTF-8.",
+                )
+        if thinking and not self.supports_thinking:
+            raise EngineError(
+                "thinking_unsupported",
+                "This target's chat template has no thinking mode.",
+                "Switch thinking off, or choose a target that can think.",
+            )
+
+    def _render(self, messages: Sequence[Message], thinking: bool, *, generation_prompt: bool) -> str:
+        try:
+            rendered = self._tokenizer.apply_chat_template(
+                cast("list[dict[str, str]]", [*messages]),
+                tokenize=False,
+                add_generation_prompt=generation_prompt,
+                enable_thinking=bool(thinking),
+            )
+        except (TemplateError, TypeError, ValueError) as error:
+            raise EngineError(
+                "template_refused",
+                f"The target's chat template refuses this conversation: {error}",
+                "Change the order or the roles of its messages, or choose another target.",
+                repr(error),
+            ) from error
+        return str(rendered)
+
+    def _encode(self, text: str) -> list[int]:
+        # The template writes the BOS token where the model wants one: nothing may be added here.
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def _spell(self, token_id: int) -> bytes:
+        added = self._added.get(token_id)
+        if added is not None:
+            return str(added.content).encode()
+        entry = self._tokenizer.backend_tokenizer.id_to_token(token_id)
+        return f"⟨id {token_id}⟩".encode() if entry is None else self._spelling.bytes_of(entry)
+
+    def _find_special_ids(self) -> frozenset[int]:
+        ids = {token_id for token_id, token in self._added.items() if token.special}
+        ids |= set(self._tokenizer.all_special_ids)
+        ids |= {token_id for token_id in (self.think_open_id, self.think_close_id) if token_id is not None}
+        return frozenset(ids)
+
+    def _find_thinking_support(self) -> bool:
+        if not self.has_template:
+            return False
+        try:
+            question: list[Message] = [{"role": "user", "content": _PROBE}]
+            on, off = (self._render(question, on, generation_prompt=True) for on in (True, False))
+        except EngineError:
+            return False
+        return on != off
+
+    def _find_stop_ids(self) -> frozenset[int]:
+        """The tokenizer's EOS and what the template writes behind an assistant's turn."""
+        ids = {self._tokenizer.eos_token_id} - {None}
+        if self.has_template and (marker := self._turn_end()) is not None:
+            ids.add(marker)
+        return frozenset(ids)
+
+    def _turn_end(self) -> int | None:
+        turns: list[Message] = [
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": _PROBE},
+        ]
+        try:
+            rendered = self._render(turns, False, generation_prompt=False)
+        except EngineError:
+            return None
+        ids = self._encode(rendered.rpartition(_PROBE)[2].lstrip())
+        return ids[0] if ids and ids[0] in self.special_ids else None
+
+
+def _configured_stop_ids(folder: Path) -> frozenset[int]:
+    """``eos_token_id`` (one or several) of generation_config.json, or else of config.json."""
+    for name in ("generation_config.json", "config.json"):
+        path = folder / name
+        if not path.is_file():
+            continue
+        config = read_json(path)
+        value = config.get("eos_token_id")
+        if value is None and isinstance(config.get("text_config"), Mapping):
+            value = config["text_config"].get("eos_token_id")
+        values = value if isinstance(value, list) else [value]
+        ids = frozenset(i for i in values if isinstance(i, int) and not isinstance(i, bool))
+        if ids:
+            return ids
+    return frozenset()
+
+
+def _is_unicode(text: object) -> bool:
+    try:
+        str(text).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
