@@ -1,0 +1,146 @@
+"""A model folder's config and what its weight files hold, read without loading any weight."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from safetensors import SafetensorError, safe_open
+
+from engine.errors import EngineError
+
+Role = Literal["target", "drafter"]
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder with ``config.json`` and safetensors weights, in one file or in shards with an index.
+
+    Attributes:
+        role: which model of the pair it is, for messages.
+        config: the parsed ``config.json``.
+    """
+
+    role: Role
+    folder: Path
+    config: dict[str, Any]
+
+    @classmethod
+    def open(cls, role: Role, folder: Path) -> Checkpoint:
+        """Read the folder's ``config.json``.
+
+        Raises:
+            EngineError: ``no_config``, ``bad_json``.
+        """
+        path = folder / "config.json"
+        if not path.is_file():
+            raise EngineError(
+                "no_config",
+                f"The {role} folder {folder} has no config.json, so it holds no model.",
+                "Give the folder that contains config.json and the safetensors files.",
+            )
+        return cls(role, folder, read_json(path))
+
+    @cached_property
+    def weight_names(self) -> tuple[str, ...]:
+        """File names of the weights, which need not be here yet.
+
+        Raises:
+            EngineError: ``bad_json`` for an index that is none.
+        """
+        path = self.folder / INDEX
+        if not path.is_file():
+            return (SINGLE,)
+        names = read_json(path).get("weight_map")
+        if not isinstance(names, dict) or not all(_is_file_name(name) for name in names.values()):
+            raise _bad_json(path, "no weight_map of file names")
+        return tuple(sorted(set(names.values())))
+
+    def check_files(self) -> None:
+        """Refuse a folder whose safetensors files are not all here.
+
+        Raises:
+            EngineError: ``pickled_weights``, ``no_weights``, ``missing_shard``.
+        """
+        missing = [name for name in self.weight_names if not (self.folder / name).is_file()]
+        if not missing:
+            return
+        if self.weight_names != (SINGLE,):
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise EngineError(
+                "missing_shard",
+                f"The {self.role} folder {self.folder} lacks {missing[0]}{more}, which its index names.",
+                "Download the model again; the files that are complete are kept.",
+                ", ".join(missing),
+            )
+        if any(path for pattern in _PICKLES for path in self.folder.glob(pattern)):
+            raise EngineError(
+                "pickled_weights",
+                f"The {self.role} in {self.folder} has pickled weights only, which could run code.",
+                "Convert them to safetensors, or choose a revision that has safetensors.",
+            )
+        raise EngineError(
+            "no_weights",
+            f"The {self.role} folder {self.folder} has no {SINGLE} and no index of shards.",
+            "Download the model again, or give the folder that contains its weights.",
+        )
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name and shape of every tensor, from the files' headers.
+
+        Raises:
+            EngineError: ``bad_weights`` for a file that is cut short or no safetensors.
+        """
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name in self.weight_names:
+            try:
+                with safe_open(self.folder / name, framework="numpy") as shard:
+                    for key in shard.keys():  # noqa: SIM118 - no mapping
+                        shapes[key] = tuple(shard.get_slice(key).get_shape())
+            except (SafetensorError, OSError) as error:
+                raise EngineError(
+                    "bad_weights",
+                    f"The {self.role}'s weights in {self.folder / name} cannot be read.",
+                    "Download the file again: it may have been cut short.",
+                    repr(error),
+                ) from error
+        return shapes
+
+    def count_parameters(self, skip: tuple[str, ...] = ()) -> int:
+        """Values in the weight files, tensors whose names begin with one of ``skip`` left out."""
+        return sum(math.prod(shape) for name, shape in self.shapes.items() if not name.startswith(skip))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        EngineError: ``bad_json`` when there is none.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _bad_json(path, repr(error)) from error
+    if not isinstance(value, dict):
+        raise _bad_json(path, f"a {type(value).__name__} instead of an object")
+    return value
+
+
+def _is_file_name(name: object) -> bool:
+    return isinstance(name, str) and Path(name).name == name and name.endswith(".safetensors")
+
+
+def _bad_json(path: Path, detail: str) -> EngineError:
+    return EngineError(
+        "bad_json",
+        f"{path} is broken: it should be a JSON object.",
+        "Download the file again: it may have been cut short.",
+        detail,
+    )

@@ -1,0 +1,260 @@
+"""Loads a pair: from names to folders, through the checks, to a target and a drafter ready to decode.
+
+Importing torch and transformers takes seconds, so their part begins in its own stage: whoever waits sees the
+first stage at once, and what is no model is refused before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from engine.checkpoint import Checkpoint
+from engine.errors import EngineError
+from engine.events import Loaded, Loading, ModelInfo
+from engine.hub import Source, fetch_weights, locate
+from engine.pair_check import check_architecture, check_feature_inputs, check_pair, read_drafter_config
+from engine.presets import PRESETS
+from engine.settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from engine.codec import Codec
+    from engine.drafter import Drafter
+    from engine.drafter_config import DFlashConfig
+    from engine.pair import Pair
+    from engine.place import Place
+    from engine.target import Target
+
+logger = logging.getLogger(__name__)
+
+STAGES = (
+    "Finding the models",
+    "Starting torch and transformers",
+    "Checking that the pair fits together",
+    "Reading the tokenizer",
+    "Loading target weights",
+    "Loading drafter weights",
+    "Warming up",
+)
+_PACKAGES = {
+    "torch": "torch",
+    "transformers": "transformers",
+    "fla": "flash-linear-attention",
+    "ddtree-tui": "ddtree-tui",
+}
+
+
+def load_pair(
+    model: str = "demo",
+    drafter: str | None = None,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    progress: Callable[[Loading], None] | None = None,
+) -> Pair:
+    """Load a target and its drafter, ready to decode.
+
+    Nothing that comes with a checkpoint is executed: transformers' own classes, safetensors weights only.
+
+    Args:
+        model: preset name, folder or hub id of the target, looked up in this order.
+        drafter: folder or hub id; None takes the preset's own, or none (mode ``ar`` only).
+        device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
+        dtype: of all weights; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
+        progress: told every stage as it begins.
+
+    Raises:
+        EngineError: one clear sentence for whatever is missing, broken, or does not fit together.
+    """
+    stages = _Stages(progress)
+    stages.begin(0)
+    target, draft = _find(model, drafter, stages.report)
+    stages.begin(1)
+    _start()
+    stages.begin(2)
+    config, dflash, place = _check(target, draft, device, dtype, stages.report)
+    stages.begin(3)
+    codec = _read_codec(target.folder, config)
+    stages.begin(4)
+    network = _load_target(target, config, place, dflash)
+    stages.begin(5)
+    drafting = None if draft is None else _load_drafter(draft.folder, place)
+    stages.begin(6)
+    info = Loaded(
+        target=_describe(target, network.model, network.layer_kinds),
+        drafter=None if draft is None or drafting is None else _describe_drafter(draft, drafting),
+        device=place.name,
+        versions=_versions(),
+        block_size=None if dflash is None else dflash.block_size,
+        mask_token_id=None if dflash is None else dflash.mask_token_id,
+        target_layer_ids=list(network.tapped),
+        memory_bytes=sum(_bytes(module) for module in (network.model, drafting) if module is not None),
+        seconds=0.0,
+        context_length=network.context_length,
+        vocab_size=network.vocab_size,
+        thinking=codec.supports_thinking,
+    )
+    return _warm_up(network, drafting, codec, info, stages)
+
+
+class _Stages:
+    """Tells how far loading is."""
+
+    def __init__(self, progress: Callable[[Loading], None] | None) -> None:
+        self._progress = progress
+        self._done = 0
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+    def begin(self, number: int) -> None:
+        self._done = number
+        self.report(STAGES[number])
+
+    def report(self, stage: str) -> None:
+        """Say what goes on within the stage under way."""
+        logger.info("%.2f s: %s", self.seconds, stage)
+        if self._progress is not None:
+            self._progress(Loading(t=self.seconds, stage=stage, done=self._done, total=len(STAGES)))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A model that was found: where, and what its config says."""
+
+    source: Source
+    checkpoint: Checkpoint
+
+    @property
+    def folder(self) -> Path:
+        return self.source.folder
+
+
+def _find(model: str, drafter: str | None, report: Callable[[str], None]) -> tuple[_Found, _Found | None]:
+    preset = PRESETS.get(model)
+    if preset is None:
+        target = locate(model, report=report)
+        draft = None if drafter is None else locate(drafter, report=report)
+    else:
+        if preset.name == "demo" and not Path(preset.target).is_dir():
+            raise EngineError(
+                "demo_missing",
+                "This installation has no demo weights.",
+                "Install the released package, or make them with: python -m engine.demo.train",
+                preset.target,
+            )
+        target = locate(preset.target, name=preset.name, report=report)
+        if drafter is None:
+            draft = locate(preset.drafter, name=f"{preset.name} drafter", report=report)
+        else:
+            draft = locate(drafter, report=report)
+    return (
+        _Found(target, Checkpoint.open("target", target.folder)),
+        None if draft is None else _Found(draft, Checkpoint.open("drafter", draft.folder)),
+    )
+
+
+def _start() -> None:
+    """Import what takes seconds."""
+    for module in ("engine.target", "engine.target_load"):
+        importlib.import_module(module)
+
+
+def _check(
+    target: _Found, draft: _Found | None, device: str, dtype: str, report: Callable[[str], None]
+) -> tuple[Any, DFlashConfig | None, Place]:
+    """Everything that can be known before weights are read; weights of hub models are fetched in between."""
+    from engine.place import Place
+    from engine.target import SUPPORTED_MODEL_TYPES
+    from engine.target_load import NOT_TEXT, read_target_config
+
+    check_architecture(target.checkpoint, SUPPORTED_MODEL_TYPES)
+    config = read_target_config(target.checkpoint)
+    place = Place.choose(device, dtype, config)
+    dflash = None
+    if draft is not None:
+        dflash = read_drafter_config(draft.checkpoint)
+        check_pair(draft.checkpoint, dflash, config)
+    for found in (target, draft):
+        if found is not None:
+            fetch_weights(found.source, found.checkpoint.weight_names, report)
+            found.checkpoint.check_files()
+    parameters = target.checkpoint.count_parameters(skip=NOT_TEXT)
+    if draft is not None and dflash is not None:
+        check_feature_inputs(draft.checkpoint, dflash)
+        parameters += draft.checkpoint.count_parameters()
+    place.check_memory(parameters)
+    return config, dflash, place
+
+
+def _read_codec(folder: Path, config: Any) -> Codec:
+    from engine.codec import Codec
+
+    return Codec.from_folder(folder, vocab_size=config.vocab_size)
+
+
+def _load_target(target: _Found, config: Any, place: Place, dflash: DFlashConfig | None) -> Target:
+    from engine.target import Target
+    from engine.target_load import load_target
+
+    model = load_target(target.checkpoint, config, place)
+    return Target(model, () if dflash is None else dflash.target_layer_ids)
+
+
+def _load_drafter(folder: Path, place: Place) -> Drafter:
+    from engine.drafter_load import load_drafter
+
+    return load_drafter(folder, device=place.device, dtype=place.dtype)
+
+
+def _describe_drafter(draft: _Found, drafter: Drafter) -> ModelInfo:
+    return _describe(draft, drafter, drafter.config.layer_types)
+
+
+def _describe(found: _Found, module: Any, kinds: Sequence[str]) -> ModelInfo:
+    return ModelInfo(
+        name=found.source.name,
+        path=str(found.folder),
+        architecture=type(module).__name__,
+        parameters=sum(parameter.numel() for parameter in module.parameters()),
+        dtype=str(next(module.parameters()).dtype).removeprefix("torch."),
+        revision=found.source.revision,
+        layer_kinds=dict(Counter(kinds)),
+    )
+
+
+def _bytes(module: Any) -> int:
+    return sum(tensor.nbytes for tensor in (*module.parameters(), *module.buffers()))
+
+
+def _versions() -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name, package in _PACKAGES.items():
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(package)
+    return versions
+
+
+def _warm_up(target: Target, drafter: Drafter | None, codec: Codec, info: Loaded, stages: _Stages) -> Pair:
+    """Decode two tokens, so that the first answer does not pay for first calls."""
+    from engine.decode import generate
+    from engine.pair import Pair
+
+    pair = Pair(target, drafter, codec, info)
+    for _ in generate(pair, "Hello", DecodeSettings(mode="tree" if drafter else "ar", max_new_tokens=2)):
+        pass
+    pair.session.reset()
+    seconds = stages.seconds
+    return Pair(target, drafter, codec, msgspec.structs.replace(info, t=seconds, seconds=seconds))

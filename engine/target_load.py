@@ -1,0 +1,83 @@
+"""Reads a target folder with transformers' own classes: no code of the checkpoint's, safetensors only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from engine.checkpoint import Checkpoint
+from engine.errors import EngineError
+from engine.place import Place
+
+NOT_TEXT = ("mtp.", "model.visual.", "visual.")
+"""Beginnings of the names of tensors that the text model leaves out."""
+
+
+def read_target_config(target: Checkpoint) -> Any:
+    """The target's text config; of a multimodal model that of the part that writes text.
+
+    Raises:
+        EngineError: ``bad_config`` with transformers' complaint.
+    """
+    try:
+        whole = AutoConfig.from_pretrained(str(target.folder), local_files_only=True, trust_remote_code=False)
+        config = whole.get_text_config(decoder=True)
+    except Exception as error:  # config classes raise what they like for values of the wrong type
+        raise EngineError(
+            "bad_config",
+            f"transformers cannot read the target's {target.folder / 'config.json'}.",
+            "Download the file again, or install the transformers version it was written for.",
+            repr(error),
+        ) from error
+    if config is not whole:
+        # A multimodal config may say these at its top level only.
+        if config.dtype is None:
+            config.dtype = whole.dtype
+        if "tie_word_embeddings" not in target.config["text_config"]:
+            config.tie_word_embeddings = whole.tie_word_embeddings
+    return config
+
+
+def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
+    """The causal language model in eval mode, without gradients.
+
+    Raises:
+        EngineError: ``bad_weights`` when the weights do not fill the model the config describes,
+            ``out_of_memory``.
+    """
+    auto_class: Any = AutoModelForCausalLM
+    try:
+        model, report = auto_class.from_pretrained(
+            str(target.folder),
+            config=config,
+            dtype=place.dtype,
+            attn_implementation="eager",  # Target swaps in its own for every pass.
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+        model.to(place.device)
+    except torch.OutOfMemoryError as error:
+        raise EngineError(
+            "out_of_memory",
+            "The GPU has not enough free memory for the target.",
+            "Close other programs that use it, choose a smaller model, or use --device cpu.",
+            repr(error),
+        ) from error
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _bad_weights(target, repr(error)) from error
+    if report["missing_keys"]:
+        raise _bad_weights(target, "missing: " + ", ".join(sorted(report["missing_keys"])))
+    return model.eval().requires_grad_(False)
+
+
+def _bad_weights(target: Checkpoint, detail: str) -> EngineError:
+    return EngineError(
+        "bad_weights",
+        f"The weights in {target.folder} do not fill the model that its config.json describes.",
+        "Download the model again, or take the config.json that belongs to the weights.",
+        detail,
+    )
