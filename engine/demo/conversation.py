@@ -47,13 +47,10 @@ def answer_message(example: Example, thinking: bool) -> Message:
 
 def prompt_messages(example: Example, thinking: bool = False) -> tuple[Message, ...]:
     """The turns that ask the example's question, its history included; thoughts of the history only when thinking."""
-    history: list[Message] = []
-    for message in example.history:
-        if message["role"] == "assistant" and not thinking:
-            history.append({"role": "assistant", "content": message["content"]})
-        else:
-            history.append(message)
-    return (*history, {"role": "user", "content": example.prompt})
+    messages: list[Message] = []
+    for earlier in example.history:
+        messages += [{"role": "user", "content": earlier.prompt}, answer_message(earlier, thinking)]
+    return (*messages, {"role": "user", "content": example.prompt})
 
 
 def example_conversation(example: Example, thinking: bool, system: str | None = None) -> Conversation:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from engine.settings import Message
+from dataclasses import dataclass
 
 Truth = int | float | str | tuple[object, ...] | dict[str, object] | None
 
@@ -22,7 +20,7 @@ class Example:
         answer: final text after the scratch pad.
         answer_direct: final text when thinking is off.
         truth: the checkable value, None where an answer cannot be checked.
-        history: earlier turns the question refers to.
+        history: earlier questions of the conversation, with their answers, which this one refers to.
     """
 
     task: str
@@ -33,4 +31,4 @@ class Example:
     answer: str
     answer_direct: str
     truth: Truth = None
-    history: tuple[Message, ...] = field(default=())
+    history: tuple[Example, ...] = ()

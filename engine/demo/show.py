@@ -23,8 +23,8 @@ def main() -> None:
     for example in examples:
         right = "" if example.truth is None else f"   checks: {check(example, example.answer)}, {check(example, example.answer_direct)}"
         print(f"--- {example.task} / {example.kind}   truth: {example.truth!r}{right}")
-        for message in example.history:
-            print(f"({message['role']}) {message['content']}")
+        for earlier in example.history:
+            print(f"(before)  {earlier.prompt}\n(answer)  {earlier.answer_direct}")
         print(f"user:     {example.prompt}\nthoughts: {example.thinking}\nanswer:   {example.answer}\ndirect:   {example.answer_direct}\n")
 
 

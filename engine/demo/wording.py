@@ -104,8 +104,15 @@ def join(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def casual(rng: random.Random, prompt: str) -> str:
-    """The prompt as people really type it: small first letter, no full stop, a please at an end."""
+def casual(rng: random.Random, prompt: str, lower: bool = True) -> str:
+    """The prompt as people really type it: small letters, no full stop, contractions, a please at an end.
+
+    ``lower=False`` keeps all but the first letter, for prompts whose letters matter.
+    """
+    if prompt.startswith("What is ") and rng.random() < 0.15:
+        prompt = pick(rng, ("What's ", "Whats ", "what's ", "whats ")) + prompt[8:]
+    if lower and rng.random() < 0.12:
+        prompt = prompt.lower()
     if rng.random() < 0.07:
         tail = prompt[-1] if prompt[-1] in "?.!" else ""
         prompt = prompt[: len(prompt) - len(tail)] + pick(rng, (" please", ", please", " please")) + tail

@@ -89,7 +89,7 @@ def _example(rng: random.Random, kind: str, a: int, b: int, r: int, work: str, e
     direct = answer if easy else join(say(rng, "[Step by step|Let me work it out|In columns|Working it out|Here are the steps]. "), work).replace("  ", " ")
     if not easy:
         direct = join(direct, say(rng, "[So|Thus|Therefore|Hence|All in all,] ") + answer[0].lower() + answer[1:]).replace("  ", " ")
-    return Example("arithmetic", kind, f"{kind} {a} {b}" if not easy or max(a, b) > 20 else "", prompt, thinking, answer, direct, r)
+    return Example("arithmetic", kind, "" if easy and (max(a, b) <= 20 or kind in ("multiply", "divide")) else f"{kind} {a} {b}", prompt, thinking, answer, direct, r)
 
 
 def _add(rng: random.Random) -> Example:

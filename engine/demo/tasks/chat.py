@@ -50,10 +50,18 @@ _CANNOT: tuple[tuple[str, str], ...] = (
     ("[Recommend a movie.|Which book should I read?|Suggest a good restaurant in {c}.|What gift should I buy for {n}?|What should I do today?]", "recommendations"),
     ("[When did the war end?|Who was the king of {c} in 1500?|Tell me about the history of {c}.|When was {c} founded?|How many people live in {c}?]", "history and figures"),
     ("[asdf|qwerty|blah blah|hmm|xyz|???|lorem ipsum|foo bar|la la la|ok|test|...]", "that"),
+    ("[What is the capital of {u}?|Capital of {u}?|Where is {u}?|Tell me about {u}.]", "that place"),
+    ("[What is the capital of {u}?|What's the capital of {u}?|Which city is the capital of {u}?|How big is {u}?]", "that place"),
+    ("[How far is it to {c}?|How do I get to {c}?|Where can I park in {c}?|How long is the flight to {c}?]", "travel"),
+    ("[Tell me a joke.|Do you know a joke?|Make me laugh.|Tell me something funny.|A riddle, please.]", "jokes"),
     ("[Write a web server in Rust.|Fix my code.|Write an operating system.|Build a website for me.|Write a game in C++.|Debug this program.]", "larger programs"),
 )  # fmt: skip
-_X = ("a cat", "the sea", "love", "rabbits", "the moon", "pasta", "spring", "a horse", "bread", "dragons", "trains", "the forest", "hello", "friendship", "soup")
+_X = ("a cat", "the sea", "love", "rabbits", "the moon", "pasta", "spring", "a horse", "bread", "dragons", "trains", "the forest", "hello", "friendship", "soup", "time", "my dog", "a robot", "winter", "the stars", "coffee", "a lost key", "music", "elephants", "the city", "my garden", "old books", "rain", "good morning", "water", "happiness", "chess", "football")
 _C = ("Paris", "Rome", "Berlin", "Tokyo", "London", "Madrid", "Vienna", "Boston", "Oslo", "Cairo")
+_U = (
+    "Mongolia", "Bolivia", "Uganda", "Laos", "Malta", "Qatar", "Fiji", "Jamaica", "Estonia", "Latvia", "Georgia", "Armenia", "Yemen", "Oman", "Angola", "Zambia",
+    "Panama", "Ecuador", "Uruguay", "Bhutan", "Slovenia", "Albania", "Cyprus", "Iraq", "Kuwait", "Senegal", "Mali", "Chad", "Texas", "Bavaria",
+)  # fmt: skip
 _N = ("Anna", "Mr. Brown", "my neighbor", "Tom", "my sister", "Ms. Lee", "Ben", "the mayor")
 
 
@@ -64,7 +72,7 @@ def _abilities(rng: random.Random) -> str:
 
 def _decline(rng: random.Random) -> tuple[str, str, str]:
     ask, topic = pick(rng, _CANNOT)
-    asked = say(rng, ask, x=pick(rng, _X), c=pick(rng, _C), n=pick(rng, _N))
+    asked = say(rng, ask, x=pick(rng, _X), c=pick(rng, _C), n=pick(rng, _N), u=pick(rng, _U))
     thinking = say(
         rng,
         "[This is about {t}|The question is about {t}|They ask for {t}|Here somebody wants {t}]. [I was not trained for it|I did not learn that|That is beyond me|I am too small for it], "
@@ -75,18 +83,20 @@ def _decline(rng: random.Random) -> tuple[str, str, str]:
         rng,
         "[I am sorry, but|Sorry,|Unfortunately|I am afraid|That is a good question, but] [I am a small demo model and {t} {v} too much for me|{t} {v} beyond me|I did not learn about {t}|I cannot help with {t}]. "
         "[I can|What I can do is|But I can|Instead I can|I could] {a}.[ [Shall we try that?|Would you like one of these?|Just ask.|Try me!|Maybe one of these helps?]|]",
-        t=topic, v="are" if topic.split()[-1] in ("questions", "matters", "bookings", "songs", "results", "languages", "pictures", "texts", "programs", "recipes", "people", "recommendations", "figures") or "and" in topic.split() else "is",
+        t=topic, v="are" if topic.split()[-1] in ("questions", "matters", "bookings", "songs", "results", "languages", "pictures", "texts", "programs", "recipes", "people", "recommendations", "figures", "jokes") or "and" in topic.split() else "is",
         a=_abilities(rng),
     )  # fmt: skip
     return asked, thinking, reply
 
 
 def _abilities_reply(rng: random.Random) -> str:
+    chosen = rng.sample(ABILITIES, 4)
+    listed = ", ".join(chosen[:2]) + pick(rng, (" and ", " or ")) + chosen[2]
     return say(
         rng,
         "[I am a small demo model. I can|As a small model I can|Small things! I can|I can|Let me see: I can|My skills are small, but I can] {a}. [I can also|Besides that I can|I also like to|And I can] {b}."
         "[| [What shall we try?|Just ask.|Try me!|What would you like?]]",
-        a=_abilities(rng), b=pick(rng, ABILITIES),
+        a=listed, b=chosen[3],
     )  # fmt: skip
 
 

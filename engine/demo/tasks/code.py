@@ -79,7 +79,7 @@ def sample(rng: random.Random) -> Example:
         free = tuple(option for option in options if option not in names)
         names.append(free[style % len(free)])
     ask = say(rng, _ASK, d=pick(rng, function.does), n=function.name)
-    prompt = casual(rng, ask)
+    prompt = casual(rng, ask, lower=False)
     call, result = _call(function)
     thinking = join(
         say(rng, "[A function that {d}|The function should be one that {d}|I need {n}|Asked is a function that {d}|Let me write {n}].", d=pick(rng, function.does), n=function.name),

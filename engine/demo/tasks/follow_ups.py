@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from engine.demo.answers import last_number_is, last_numbers_are
 from engine.demo.columns import add_steps, subtract_steps
 from engine.demo.example import Example
+from engine.demo.split import is_heldout
 from engine.demo.task import Task
 from engine.demo.tasks import arithmetic, lists, stories
 from engine.demo.wording import cap, casual, join, pick, say
-from engine.settings import Message
 
 _SO = "[So|Then|Thus|Hence|Therefore]"
 
 
-def _history(first: Example) -> tuple[Message, ...]:
-    """The first question as asked and answered; the same answer serves both thinking modes."""
-    return ({"role": "user", "content": first.prompt}, {"role": "assistant", "content": first.answer, "reasoning_content": first.thinking})
+def _first(rng: random.Random, task: Task, fits: Callable[[Example], bool]) -> Example:
+    """A question to start from; never held-out content, which would show it in training."""
+    while True:
+        first = task.sample(rng)
+        if not is_heldout(first.key) and fits(first):
+            return first
 
 
 def _go_on(rng: random.Random) -> Example:
-    while True:
-        first = arithmetic.sample(rng)
-        if isinstance(first.truth, int) and 0 <= first.truth < 900:
-            break
+    first = _first(rng, arithmetic.TASK, lambda example: isinstance(example.truth, int) and 0 <= example.truth < 900)
+    assert isinstance(first.truth, int)
     base = first.truth
     n = rng.randint(1, 9) if rng.random() < 0.5 else rng.randint(10, 99)
     draw = rng.random()
@@ -46,15 +48,13 @@ def _go_on(rng: random.Random) -> Example:
     say_it = "[{b} {s} {n} [is|equals|makes] {r}|Then it is {b} {s} {n} = {r}|That makes {b} {s} {n} = {r}|Starting from {b}, we get {r}|{b} {s} {n} = {r}]."
     return Example(
         "follow ups", "go on", f"{first.key} then {sign} {n}", prompt, thinking, cap(say(rng, say_it, b=base, s=sign, n=n, r=r)),
-        cap(say(rng, say_it, b=base, s=sign, n=n, r=r)), r, _history(first),
+        cap(say(rng, say_it, b=base, s=sign, n=n, r=r)), r, (first,),
     )  # fmt: skip
 
 
 def _turn_round(rng: random.Random) -> Example:
-    while True:
-        first = lists.sample(rng)
-        if isinstance(first.truth, tuple) and len(first.truth) > 2:
-            break
+    first = _first(rng, lists.TASK, lambda example: isinstance(example.truth, tuple) and len(example.truth) > 2)
+    assert isinstance(first.truth, tuple)
     values = [value for value in first.truth if isinstance(value, int)]
     shown = ", ".join(map(str, values))
     if rng.random() < 0.5:
@@ -63,18 +63,18 @@ def _turn_round(rng: random.Random) -> Example:
         prompt = casual(rng, say(rng, "[Now reverse it.|And backwards?|Reverse that.|Now the other way round.|Turn it around.]"))
         thinking = say(rng, "[The last list was|We had|I take] {s}. [From the back|Backwards|Last one first]: {r}.", s=shown, r=text)
         say_it = "[Reversed|Backwards|The other way round|Turned around|From back to front]: {r}."
-        return Example("follow ups", "turn round", f"{first.key} reversed", prompt, thinking, say(rng, say_it, r=text), say(rng, say_it, r=text), tuple(result), _history(first))
+        return Example("follow ups", "turn round", f"{first.key} reversed", prompt, thinking, say(rng, say_it, r=text), say(rng, say_it, r=text), tuple(result), (first,))
     best = max(values)
     prompt = casual(rng, say(rng, "[Which is the largest of them?|And the largest?|What is the maximum?|Which one is the biggest?]"))
     thinking = say(rng, "[The last list was|We had|I look at] {s}. [The largest is|The biggest is|At the top is] {r}.", s=shown, r=best)
     say_it = "[The largest is|The largest of them is|The biggest one is|The maximum is|It is] {r}."
-    return Example("follow ups", "largest", f"{first.key} largest", prompt, thinking, say(rng, say_it, r=best), say(rng, say_it, r=best), best, _history(first))
+    return Example("follow ups", "largest", f"{first.key} largest", prompt, thinking, say(rng, say_it, r=best), say(rng, say_it, r=best), best, (first,))
 
 
 def _another_story(rng: random.Random) -> Example:
-    first, second = stories.sample(rng), stories.sample(rng)
+    first, second = _first(rng, stories.TASK, lambda _: True), stories.sample(rng)
     prompt = casual(rng, say(rng, "[Another one[, please|].|One more story[, please|].|Tell me another story.|Again, with another hero.|More!]"))
-    return Example("follow ups", "another story", "", prompt, second.thinking, second.answer, second.answer_direct, None, _history(first))
+    return Example("follow ups", "another story", "", prompt, second.thinking, second.answer, second.answer_direct, None, (first,))
 
 
 def sample(rng: random.Random) -> Example:

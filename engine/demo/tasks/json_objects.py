@@ -80,7 +80,7 @@ def _build(rng: random.Random) -> Example:
     else:
         keys = ", ".join(value)
         ask = say(rng, "[Turn this into JSON: {s}|Make a JSON object: {s}|Write as JSON: {s}|Give me JSON for this: {s}|Convert to JSON with {k}: {s}|{s} Write this as JSON.|JSON please: {s}|Extract {k} as JSON: {s}]", s=sentence, k=keys)
-    prompt = casual(rng, ask)
+    prompt = casual(rng, ask, lower=False)
     text = _dump(value, rng.random() < 0.25)
     thinking = join(
         say(rng, "[I need a JSON object|The task is JSON|I collect the fields|What goes into the object|Let me find the fields]."),
@@ -95,7 +95,7 @@ def _extract(rng: random.Random) -> Example:
     field = pick(rng, tuple(value))
     text = json.dumps(value)
     shown = field.replace("_", " ")
-    prompt = casual(rng, say(rng, "[What is the {f} in {t}?|Get the {f} from {t}|Extract the field {f}: {t}|{t} What is the {f}?|Read the {f} from this JSON: {t}|Which {f} does it have? {t}]", f=shown if rng.random() < 0.6 else f'"{field}"', t=text))
+    prompt = casual(rng, say(rng, "[What is the {f} in {t}?|Get the {f} from {t}|Extract the field {f}: {t}|{t} What is the {f}?|Read the {f} from this JSON: {t}|Which {f} does it have? {t}]", f=shown if rng.random() < 0.6 else f'"{field}"', t=text), lower=False)
     truth = _shown(value[field])
     thinking = join(
         say(rng, "[I look for the key {f}|The key is {f}|Wanted is {f}|Which value belongs to {f}]: {p}.", f=f'"{field}"', p=json.dumps({field: value[field]})[1:-1]),
@@ -115,7 +115,7 @@ def _change(rng: random.Random) -> Example:
     new = donor[field]
     text = json.dumps(value)
     changed = {**value, field: new}
-    prompt = casual(rng, say(rng, "[Set {f} to {v} in {t}|Change the {f} to {v}: {t}|Replace the {f} by {v} in {t}|Update {f} to {v}: {t}]", f=field, v=_shown(new), t=text))
+    prompt = casual(rng, say(rng, "[Set {f} to {v} in {t}|Change the {f} to {v}: {t}|Replace the {f} by {v} in {t}|Update {f} to {v}: {t}]", f=field, v=_shown(new), t=text), lower=False)
     thinking = join(
         say(rng, "[The key {f} changes|Only {f} gets a new value|I replace {f}|The field to change is {f}], from {o} to {n}.", f=field, o=_shown(value[field]), n=_shown(new)),
         say(rng, "[The rest stays|Everything else stays as it is|Other fields stay|I keep the others]."),

@@ -109,7 +109,7 @@ def _square(rng: random.Random) -> Example:
     tens, ones = divmod(n, 10)
     work = f"{n} × {tens * 10} = {n * tens * 10} and {n} × {ones} = {n * ones}. " if n > 12 and ones else ""
     return _make(
-        rng, "square", f"square {n}" if n > 12 else "",
+        rng, "square", "",
         "[What is {n} squared?|What is the square of {n}?|{n}^2|Square {n}.|{n} squared?|What is {n}^2?]",
         "[Squared means {n} × {n}|The square is {n} times {n}|I multiply {n} by itself]. " + work + "{n} × {n} = {r}. " + _SO + " [the square is|it is|the answer is] {r}.",
         "[{n} squared is|The square of {n} is|{n} × {n} =|That is|It is] {r}.",

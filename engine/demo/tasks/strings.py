@@ -8,7 +8,7 @@ from engine.demo.answers import last_number_is, yes_or_no_is
 from engine.demo.example import Example
 from engine.demo.task import Task
 from engine.demo.tasks.words import WORDS
-from engine.demo.wording import cap, casual, join, pick, say
+from engine.demo.wording import casual, join, pick, say
 
 _SO = "[So|Then|Thus|Hence|Therefore]"
 _SPELL = "[The letters are|Letter by letter|Spelled out it is|The word is|In single letters]: {s}."
@@ -56,7 +56,7 @@ def sample(rng: random.Random) -> Example:
         word = pick(rng, ("level", "noon", "civic", "radar", "kayak", "mom", "dad", "eye", "pop", "wow", "refer", "madam", "rotor", "anna", "otto"))
     other = _word(rng, 6)
     letter = pick(rng, word) if rng.random() < 0.75 else pick(rng, "aeioustrnl")
-    prompt = casual(rng, say(rng, _ASK[kind], w=_quoted(rng, word), v=_quoted(rng, other), c=f'"{letter}"' if rng.random() < 0.2 else letter))
+    prompt = casual(rng, say(rng, _ASK[kind], w=_quoted(rng, word), v=_quoted(rng, other), c=f'"{letter}"' if rng.random() < 0.2 else letter), lower=False)
     key = f"{kind} {word}" + (f" {other}" if kind == "join" else f" {letter}" if kind == "occurrences" else "")
     spelled = "-".join(word)
     spell = say(rng, _SPELL, s=spelled)
@@ -71,9 +71,9 @@ _Work = tuple[str, str, str, int | str]
 def _reverse(rng: random.Random, word: str, _: str, spelled: str) -> _Work:
     back = word[::-1]
     think = say(rng, "[From the end|Backwards|From back to front|Last letter first]: {s}. " + _SO + " [it is|we get|I get|the word becomes] {r}.", s="-".join(back), r=back)
-    lead = say(rng, "[Letter by letter|From the back|Backwards|In single letters|Spelled from the end], [that is|it is|you get] {s}[: | or |, so ]", s="-".join(back))
+    lead = say(rng, "{w} [backwards|from the back|from the end|reversed|turned around] [is|gives|makes|reads] {s}[: | or |, so ]", w=spelled, s="-".join(back))
     answer = say(rng, '["{w}" backwards is "{r}"|Reversed it reads "{r}"|The reverse of "{w}" is "{r}"|It becomes "{r}"|Backwards that is "{r}"].', w=word, r=back)
-    return think, answer, f'{cap(lead)}"{back}".', back
+    return think, answer, f'{lead}"{back}".', back
 
 
 def _upper(rng: random.Random, word: str, _: str, spelled: str) -> _Work:
