@@ -1,0 +1,51 @@
+"""How far a training run is, and the learning rate that follows from it."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+
+@dataclass
+class Schedule:
+    """A run limited by steps and by seconds; the seconds of earlier, killed runs count.
+
+    Attributes:
+        steps, seconds: the limits.
+        warmup: fraction of the run over which the rate rises to its peak.
+        step: steps taken.
+        spent: seconds spent before this process took over.
+    """
+
+    steps: int
+    seconds: float
+    warmup: float
+    step: int = 0
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._started = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds spent in all."""
+        return self.spent + time.monotonic() - self._started
+
+    @property
+    def fraction(self) -> float:
+        """0 at the start, 1 when the run is over."""
+        by_steps = self.step / self.steps if self.steps else 1.0
+        by_time = self.elapsed / self.seconds if self.seconds else 1.0
+        return min(1.0, max(by_steps, by_time))
+
+    @property
+    def over(self) -> bool:
+        return self.fraction >= 1.0
+
+    def factor(self) -> float:
+        """Learning rate over its peak: linear warm-up, then half a cosine down to zero."""
+        fraction = self.fraction
+        if fraction < self.warmup:
+            return (fraction + 1 / max(self.steps, 1)) / (self.warmup + 1 / max(self.steps, 1))
+        return 0.5 * (1 + math.cos(math.pi * (fraction - self.warmup) / (1 - self.warmup)))
