@@ -229,9 +229,13 @@ def log_tail(path: Path, lines: int = LOG_TAIL_LINES) -> str:
 
 
 def _worker_environment() -> dict[str, str]:
-    """This environment, and where ``engine`` lies unless Python finds it there anyway."""
+    """This environment, where ``engine`` lies unless Python finds it there anyway, and polite threads.
+
+    OpenMP threads that spin while they wait take the cores from the app and from each other: with as many
+    other busy processes as cores, small models decode ten times slower.
+    """
     root = str(Path(__file__).resolve().parent.parent)
-    environment = dict(os.environ)
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
     if root not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
         paths = [root, environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)

@@ -40,7 +40,7 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Loading, encode_event
+from engine.events import AnyEvent, Failed, encode_event
 
 if TYPE_CHECKING:
     from engine.pair import Pair
@@ -84,7 +84,10 @@ class Job:
 class Worker:
     """Reads commands in a thread of its own and carries jobs out in the calling one, in order."""
 
-    def __init__(self, commands_fd: int, emit: Callable[[AnyEvent], None], log_path: Path) -> None:
+    def __init__(
+        self, commands_fd: int, emit: Callable[[AnyEvent], None], log_path: Path, *, debug: bool = False
+    ) -> None:
+        self._debug = debug
         self._commands_fd = commands_fd
         self._emit = emit
         self._log_path = log_path
@@ -138,7 +141,6 @@ class Worker:
 
     def _load(self, command: Load) -> None:
         self._pair = None  # the old pair's memory must be free before the new one is read
-        self._emit(Loading(stage="starting torch", done=0, total=1))
         from engine.load import load_pair
 
         settings = command.settings
@@ -164,6 +166,7 @@ class Worker:
         detail = "".join(traceback.format_exception(error))
         if isinstance(error, EngineError):
             log.error("%s: %s %s\n%s", error.kind, error.message, error.detail, detail)
+            detail = f"{error.detail}\n{detail}".lstrip() if self._debug else error.detail
         else:
             log.error("%s", detail)
         if is_device_failure(error):
@@ -175,9 +178,7 @@ class Worker:
 def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:
     """What to tell the user about ``error``, ``seconds`` after the job started."""
     if isinstance(error, EngineError):
-        return Failed(
-            t=seconds, error=error.kind, message=error.message, hint=error.hint, detail=error.detail
-        )
+        return Failed(t=seconds, error=error.kind, message=error.message, hint=error.hint, detail=detail)
     if is_out_of_memory(error):
         return Failed(
             t=seconds,
@@ -272,7 +273,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     logging.captureWarnings(True)
     faulthandler.enable()
     log.info("worker %d started, Python %s", os.getpid(), sys.version.split()[0])
-    Worker(commands_fd, EventPipe(events_fd).emit, arguments.log).run()
+    Worker(commands_fd, EventPipe(events_fd).emit, arguments.log, debug=arguments.debug).run()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -101,8 +102,6 @@ def test_stop_kills_a_worker_that_does_not_listen(bench):
 
 @pytest.mark.parametrize("bench", ["deaf"], indirect=True)
 def test_stop_works_while_a_sender_is_stuck(bench):
-    import threading
-
     bench.engine.start()
     huge = Generate(messages=[{"role": "user", "content": "x" * 2**21}], settings=DecodeSettings())
     sender = threading.Thread(target=bench.engine.send, args=(huge,))
@@ -198,9 +197,22 @@ def test_starting_twice_is_a_mistake(tmp_path):
         bench.engine.start()
 
 
-def test_only_the_main_thread_ties_the_worker_to_itself(tmp_path):
-    import threading
+@pytest.mark.parametrize("given", [None, "ACTIVE"])
+def test_waiting_threads_of_the_worker_do_not_spin_unless_told_to(tmp_path, monkeypatch, given):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    tell = "import os, sys; open(sys.argv[1], 'w').write(os.environ['OMP_WAIT_POLICY'])"
+    ended = threading.Event()
+    command = [sys.executable, "-c", tell, str(tmp_path / "policy")]
+    engine = EngineProcess(lambda event: ended.set(), tmp_path / "log", command=command)
+    engine.start()
+    assert ended.wait(20)
+    engine.stop()
+    assert (tmp_path / "policy").read_text() == (given or "PASSIVE")
 
+
+def test_only_the_main_thread_ties_the_worker_to_itself(tmp_path):
     commands: list[list[str]] = []
     thread = threading.Thread(target=lambda: commands.append(worker_command(tmp_path)))
     thread.start()

@@ -68,10 +68,10 @@ STAND_IN = """
 
 
 class Worker:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self.log = folder / "worker.log"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(STAND_IN), "--log", str(self.log)],
+            [sys.executable, "-c", textwrap.dedent(STAND_IN), "--log", str(self.log), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
@@ -121,21 +121,15 @@ QUESTION = Generate(messages=[{"role": "user", "content": "?"}], settings=Decode
 
 def test_nothing_but_events_reaches_the_output(worker):
     worker.tell(load())
-    assert [worker.event()["type"] for _ in range(3)] == ["loading", "loading", "loaded"]
+    assert [worker.event()["type"] for _ in range(2)] == ["loading", "loaded"]
     assert worker.end() == 0
     log = worker.log.read_text()
     for stray in ("a stray print", "a stray write", "another", "from a child process"):
         assert stray in log
 
 
-def test_it_says_that_it_lives_before_anything_heavy(worker):
-    worker.tell(load("slow"))
-    assert worker.event()["stage"] == "starting torch"
-
-
 def test_the_end_of_input_ends_it_at_once_even_while_it_loads(worker):
     worker.tell(load("slow"))
-    worker.event()
     worker.event()
     begin = time.monotonic()
     assert worker.end() == 0
@@ -214,6 +208,17 @@ def test_a_failure_to_load_is_an_event_and_the_worker_goes_on(worker, model, kin
     assert "Traceback" in worker.log.read_text()
 
 
+@pytest.mark.parametrize("options", [(), ("--debug",)])
+def test_an_expected_failure_has_a_traceback_in_debug_mode_only(tmp_path, options):
+    worker = Worker(tmp_path, *options)
+    worker.tell(load("missing"))
+    detail = worker.event("failed")["detail"]
+    assert detail.startswith("looked everywhere")
+    assert ("Traceback" in detail) == bool(options)
+    worker.end()
+    worker.process.stdout.close()
+
+
 def test_answering_without_a_model_is_refused(worker):
     worker.tell(QUESTION)
     assert worker.event("failed")["error"] == "not_loaded"
@@ -251,7 +256,7 @@ def test_kinds_of_failure(tmp_path):
     assert not is_out_of_memory(RuntimeError("shapes differ"))
     assert is_device_failure(RuntimeError("CUDA error: device-side assert triggered"))
     assert not is_device_failure(ValueError("CUDA error: quoted"))
-    event = failed_event(EngineError("k", "m", "h", "d"), "traceback", tmp_path, 1.5)
+    event = failed_event(EngineError("k", "m", "h", "d"), "d", tmp_path, 1.5)
     assert (event.error, event.message, event.hint, event.detail, event.t) == ("k", "m", "h", "d", 1.5)
 
 
