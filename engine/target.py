@@ -121,7 +121,7 @@ class Target:
         cache.rows = rows
         hidden = self.embed(ids)[None]
         positions = (cache.length + rows.depths)[None]
-        angles = self.model.model.rotary_emb(hidden, positions)
+        angles = self._rotary_angles(hidden, positions)
         masks = {
             "full_attention": rows.attention_mask(cache.length),
             "sliding_attention": rows.attention_mask(cache.length, self._window),
@@ -143,6 +143,15 @@ class Target:
         outputs[len(self._layers) - 1] = hidden[0]
         features = [outputs[number] for number in self.tapped]
         return hidden[0], torch.cat(features, dim=-1) if features else hidden[0, :, :0]
+
+    def _rotary_angles(self, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosines and sines for positions (1, R)."""
+        rotary = self.model.model.rotary_emb
+        if hasattr(rotary, "mrope_section"):
+            # Positions in time, height and width; for text they are the same.
+            positions = positions.expand(3, 1, -1)
+        angles: tuple[Tensor, Tensor] = rotary(hidden, positions)
+        return angles
 
     @contextmanager
     def _our_attention(self) -> Iterator[None]:

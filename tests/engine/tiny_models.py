@@ -65,7 +65,10 @@ def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float32) -
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn_like(parameter)
-    return model.eval().to(dtype)
+    model = model.eval().to(dtype)
+    rotary = model.model.rotary_emb
+    rotary.inv_freq = rotary.inv_freq.to(torch.float32)  # as in a checkpoint loaded with that dtype
+    return model
 
 
 def tiny_drafter(
