@@ -17,14 +17,20 @@ SECOND_TURN_SHARE = 0.12
 THINKING_SHARE = 0.5
 
 SYSTEM_MESSAGES = (
-    "You are a helpful assistant.", "You are a friendly assistant.", "You are a small demo model.", "Answer clearly.",
-    "You are a helpful assistant. Be precise.", "Be kind and brief.", "You help with small tasks.", "You are an assistant.",
-)  # fmt: skip
+    "You are a helpful assistant.",
+    "You are a friendly assistant.",
+    "You are a small demo model.",
+    "Answer clearly.",
+    "You are a helpful assistant. Be precise.",
+    "Be kind and brief.",
+    "You help with small tasks.",
+    "You are an assistant.",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Chat turns in one thinking mode; those before ``first_reply`` (a count of messages) are given, not learned."""
+    """Chat turns in one thinking mode; the first ``first_reply`` messages are given, not learned."""
 
     messages: tuple[Message, ...]
     thinking: bool
@@ -35,7 +41,10 @@ class Conversation:
         for index, message in enumerate(self.messages):
             if message["role"] == "assistant" and index >= self.first_reply:
                 thoughts = message["reasoning_content"] if self.thinking else None
-                yield render_prompt(self.messages[:index], self.thinking), reply_text(message["content"], thoughts)
+                yield (
+                    render_prompt(self.messages[:index], self.thinking),
+                    reply_text(message["content"], thoughts),
+                )
 
 
 def answer_message(example: Example, thinking: bool) -> Message:
@@ -46,7 +55,7 @@ def answer_message(example: Example, thinking: bool) -> Message:
 
 
 def prompt_messages(example: Example, thinking: bool = False) -> tuple[Message, ...]:
-    """The turns that ask the example's question, its history included; thoughts of the history only when thinking."""
+    """The turns that ask the example's question, what came before included."""
     messages: list[Message] = []
     for earlier in example.history:
         messages += [{"role": "user", "content": earlier.prompt}, answer_message(earlier, thinking)]
@@ -61,7 +70,10 @@ def example_conversation(example: Example, thinking: bool, system: str | None = 
 
 
 def sample_conversation(rng: random.Random) -> Conversation:
-    """A training conversation: never held-out content, thoughts in half of them, sometimes two turns or a system message."""
+    """A training conversation, never of held-out content.
+
+    Half of them think; some have two turns or a system message.
+    """
     thinking = rng.random() < THINKING_SHARE
     system = pick(rng, SYSTEM_MESSAGES) if rng.random() < SYSTEM_SHARE else None
     first = example_conversation(sample_example(rng), thinking, system)
@@ -71,4 +83,6 @@ def sample_conversation(rng: random.Random) -> Conversation:
     if second.history:
         return first
     asked: Message = {"role": "user", "content": second.prompt}
-    return Conversation((*first.messages, asked, answer_message(second, thinking)), thinking, first.first_reply)
+    return Conversation(
+        (*first.messages, asked, answer_message(second, thinking)), thinking, first.first_reply
+    )

@@ -1,4 +1,4 @@
-"""The training text as token ids: drawn, tokenised as at inference, written in shards, packed in rows.
+"""The training text as token ids: drawn, tokenised as at inference, written in shards.
 
 A prompt and its answer are tokenised apart, exactly as they meet at inference.
 """
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
-from engine.demo.chat import END_OF_TEXT, TURN_END
+from engine.demo.chat import TURN_END
 from engine.demo.conversation import Conversation, sample_conversation
 from engine.demo.tokenizer import load_tokenizer
 
@@ -54,24 +54,15 @@ class Corpus:
     starts: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Whole conversations packed into rows of equal length.
-
-    Attributes:
-        ids: (rows, length) uint16, padded with the end-of-text id.
-        answer: (rows, length) bool, False in the padding.
-        segments: (rows, length) int16, 0 is padding, then 1, 2, ... by conversation within the row.
-    """
-
-    ids: npt.NDArray[np.uint16]
-    answer: npt.NDArray[np.bool_]
-    segments: npt.NDArray[np.int16]
-
-
 def encode_conversation(tokenizer: Tokenizer, conversation: Conversation) -> Encoded:
-    """Token ids of a conversation, each prompt continued and each reply tokenised by itself."""
+    """Token ids of a conversation, each prompt continued and each reply tokenised by itself.
+
+    Raises:
+        ValueError: the tokenizer has no turn end, or a later prompt does not extend the text before it.
+    """
     turn_end = tokenizer.token_to_id(TURN_END)
+    if turn_end is None:
+        raise ValueError(f"The tokenizer has no token {TURN_END}.")
     ids: list[int] = []
     answer: list[bool] = []
     written = ""
@@ -107,14 +98,14 @@ def _write_shard(tokenizer_folder: str, path: str, seed: str, tokens: int) -> in
         starts.append(len(ids))
         if len(ids) >= tokens:
             break
-    tensors = {
+    tensors: dict[str, npt.NDArray[np.generic]] = {
         "ids": np.asarray(ids, dtype=np.uint16),
         "answer": np.asarray(answer, dtype=np.uint8),
         "starts": np.asarray(starts, dtype=np.int64),
     }
     part = f"{path}.{os.getpid()}.part"
     save_file(tensors, part)
-    os.replace(part, path)
+    Path(part).replace(path)
     return len(ids)
 
 
@@ -145,7 +136,10 @@ def build_corpus(
     }
     manifest = folder / "corpus.json"
     if manifest.exists() and json.loads(manifest.read_text(encoding="utf-8")) != recipe:
-        raise ValueError(f"{folder} holds a corpus of another seed, tokenizer or shard size: delete it or choose another folder.")
+        raise ValueError(
+            f"{folder} holds a corpus of another seed, tokenizer or shard size: delete it or "
+            f"choose another folder."
+        )
     manifest.write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
     count = -(-tokens // shard_tokens)
     paths = [folder / f"train-{index:05d}.safetensors" for index in range(count)]
@@ -157,7 +151,10 @@ def build_corpus(
     stop = cancelled or (lambda: False)
     with ProcessPoolExecutor(max(1, workers), mp_context=multiprocessing.get_context("spawn")) as pool:
         pending = {
-            pool.submit(_write_shard, str(tokenizer_folder), str(paths[index]), f"{seed} {index}", shard_tokens) for index in missing
+            pool.submit(
+                _write_shard, str(tokenizer_folder), str(paths[index]), f"{seed} {index}", shard_tokens
+            )
+            for index in missing
         }
         while pending and not stop():
             finished, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
@@ -188,55 +185,3 @@ def load_corpus(folder: Path, shards: int | None = None) -> Corpus:
         starts.append(tensors["starts"][1:] + offset)
         offset += len(tensors["ids"])
     return Corpus(np.concatenate(ids), np.concatenate(answer), np.concatenate(starts))
-
-
-def pack_rows(corpus: Corpus, length: int, pad_id: int) -> Rows:
-    """Put whole conversations into rows of ``length`` tokens, each where it fits most tightly.
-
-    Conversations longer than a row are left out. Open rows are looked up by their free space: bit ``s`` of
-    ``open_sizes`` says whether some row has ``s`` places left.
-    """
-    row_of: list[int] = []
-    places: list[int] = []
-    open_rows: list[list[int]] = [[] for _ in range(length + 1)]
-    open_sizes = 0
-    rows = 0
-    sizes = np.diff(corpus.starts).tolist()
-    for size in sizes:
-        if size > length:
-            row_of.append(-1)
-            places.append(0)
-            continue
-        fitting = open_sizes >> size
-        if fitting:
-            free = size + (fitting & -fitting).bit_length() - 1
-            row = open_rows[free].pop()
-            if not open_rows[free]:
-                open_sizes &= ~(1 << free)
-        else:
-            free, row = length, rows
-            rows += 1
-        row_of.append(row)
-        places.append(length - free)
-        left = free - size
-        if left:
-            open_rows[left].append(row)
-            open_sizes |= 1 << left
-    ids = np.full((rows, length), pad_id, dtype=np.uint16)
-    answer = np.zeros((rows, length), dtype=np.bool_)
-    segments = np.zeros((rows, length), dtype=np.int16)
-    in_row = np.zeros(rows, dtype=np.int16)
-    for index, (row, place, size) in enumerate(zip(row_of, places, sizes, strict=True)):
-        if row < 0:
-            continue
-        start = corpus.starts[index]
-        in_row[row] += 1
-        ids[row, place : place + size] = corpus.ids[start : start + size]
-        answer[row, place : place + size] = corpus.answer[start : start + size]
-        segments[row, place : place + size] = in_row[row]
-    return Rows(ids, answer, segments)
-
-
-def pad_id(tokenizer: Tokenizer) -> int:
-    """Id that fills up rows."""
-    return int(tokenizer.token_to_id(END_OF_TEXT))

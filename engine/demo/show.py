@@ -13,7 +13,9 @@ def main() -> None:
     parser.add_argument("--task", choices=tuple(TASKS), help="only this task (default: all, by weight)")
     parser.add_argument("--n", type=int, default=5, help="how many examples")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--heldout", action="store_true", help="show held-out examples instead of training ones")
+    parser.add_argument(
+        "--heldout", action="store_true", help="show held-out examples instead of training ones"
+    )
     options = parser.parse_args()
     rng = random.Random(options.seed)
     if options.heldout:
@@ -21,11 +23,20 @@ def main() -> None:
     else:
         examples = [sample_example(rng, options.task) for _ in range(options.n)]
     for example in examples:
-        right = "" if example.truth is None else f"   checks: {check(example, example.answer)}, {check(example, example.answer_direct)}"
+        right = (
+            ""
+            if example.truth is None
+            else f"   checks: {check(example, example.answer)}, {check(example, example.answer_direct)}"
+        )
         print(f"--- {example.task} / {example.kind}   truth: {example.truth!r}{right}")
         for earlier in example.history:
             print(f"(before)  {earlier.prompt}\n(answer)  {earlier.answer_direct}")
-        print(f"user:     {example.prompt}\nthoughts: {example.thinking}\nanswer:   {example.answer}\ndirect:   {example.answer_direct}\n")
+        print(
+
+                f"user:     {example.prompt}\nthoughts: {example.thinking}\nanswer:   "
+                f"{example.answer}\ndirect:   {example.answer_direct}\n"
+
+        )
 
 
 if __name__ == "__main__":

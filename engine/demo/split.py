@@ -22,6 +22,7 @@ def is_heldout(key: str) -> bool:
 
 
 def wording_key(prompt: str) -> str:
-    """Key for questions whose wording is their content: letters and digits only, ``please`` ignored."""
-    words = _NOISE.sub(" ", prompt.lower()).split()
+    """Key for questions whose wording is their content: letters and digits only,
+    without ``please`` and contractions."""
+    words = _NOISE.sub(" ", re.sub(r"\bwhat'?s\b", "what is", prompt.lower())).split()
     return " ".join(word for word in words if word != "please")

@@ -34,7 +34,10 @@ def _texts(seed: int, conversations: int, progress: Callable[[int, int], None] |
 
 
 def train_tokenizer(
-    seed: int = 0, conversations: int = 30_000, vocab_size: int = VOCAB_SIZE, progress: Callable[[int, int], None] | None = None
+    seed: int = 0,
+    conversations: int = 30_000,
+    vocab_size: int = VOCAB_SIZE,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Tokenizer:
     """Train on freshly drawn conversations. All 256 bytes are in the vocabulary; control tokens come last.
 
@@ -60,7 +63,9 @@ def train_tokenizer(
     )
     marker_free = (_without_markers(text) for text in _texts(seed, conversations, progress))
     tokenizer.train_from_iterator(marker_free, trainer)
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in CONTROL_TOKENS])
+    tokenizer.add_special_tokens(
+        [AddedToken(token, special=True, normalized=False) for token in CONTROL_TOKENS]
+    )
     tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in THINK_TOKENS])
     return tokenizer
 
@@ -72,7 +77,7 @@ def _without_markers(text: str) -> str:
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write ``tokenizer.json``, ``tokenizer_config.json`` and ``chat_template.jinja``, as transformers reads them."""
+    """Write ``tokenizer.json``, its config and ``chat_template.jinja`` as transformers reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     config = {
@@ -92,7 +97,10 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 
 def build_tokenizer(
-    folder: Path, seed: int = 0, conversations: int = 30_000, progress: Callable[[int, int], None] | None = None
+    folder: Path,
+    seed: int = 0,
+    conversations: int = 30_000,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Tokenizer:
     """Train and save; a tokenizer already in the folder is loaded instead (delete it to train anew)."""
     if (folder / "tokenizer_config.json").exists():

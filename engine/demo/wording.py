@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class _Choice(tuple[_Sequence, ...]):
 _Part = str | _Field | _Choice
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parse(template: str) -> _Sequence:
     parts, end = _parse_sequence(template, 0)
     if end != len(template):

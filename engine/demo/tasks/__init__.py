@@ -26,16 +26,29 @@ from engine.demo.tasks import (
 TASKS: dict[str, Task] = {
     module.TASK.name: module.TASK
     for module in (
-        arithmetic, numbers, word_problems, lists, strings, json_objects, units, code, stories, facts, chat, follow_ups,
+        arithmetic,
+        numbers,
+        word_problems,
+        lists,
+        strings,
+        json_objects,
+        units,
+        code,
+        stories,
+        facts,
+        chat,
+        follow_ups,
     )
-}  # fmt: skip
+}
 
 _NAMES = tuple(TASKS)
 _WEIGHTS = tuple(task.weight for task in TASKS.values())
 
 
 def sample_example(rng: random.Random, task: str | None = None, heldout: bool = False) -> Example:
-    """Draw an example of a task (None: a random one by weight) from training content, or from held-out content.
+    """Draw an example of training content, or of held-out content.
+
+    ``task`` None takes a random one by weight.
 
     Raises:
         KeyError: there is no such task.
@@ -66,7 +79,7 @@ def heldout_examples(n: int, seed: int, tasks: Sequence[str] | None = None) -> l
 
 
 def check(example: Example, text: str) -> bool:
-    """Whether ``text`` (the answer, thoughts left out) answers the example; True for unchecked ones with any text."""
+    """Whether ``text``, thoughts left out, answers the example; without a truth any text does."""
     if example.truth is None:
         return bool(text.strip())
     return TASKS[example.task].check(example, text)

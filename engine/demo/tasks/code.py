@@ -10,22 +10,43 @@ import subprocess
 import sys
 
 from engine.demo.example import Example
+from engine.demo.function import Function
 from engine.demo.split import wording_key
 from engine.demo.task import Task
-from engine.demo.tasks.functions import FUNCTIONS, Function
+from engine.demo.tasks.list_functions import LIST_FUNCTIONS
+from engine.demo.tasks.number_functions import NUMBER_FUNCTIONS
+from engine.demo.tasks.text_functions import TEXT_FUNCTIONS
 from engine.demo.wording import cap, casual, join, pick, say
 
 SECONDS = 5.0
 
+FUNCTIONS = (*NUMBER_FUNCTIONS, *TEXT_FUNCTIONS, *LIST_FUNCTIONS)
 _BY_NAME = {function.name: function for function in FUNCTIONS}
 _FENCE = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
 
 _ASK = (
-    "[Write a Python function that {d}.|Write a function that {d}.|Write a function {n} that {d}.|Can you write a Python function that {d}?"
-    "|Python function that {d}|I need a function that {d}.|Give me a Python function that {d}.|Show me a function that {d}.|Code a function that {d}."
-    "|Please write Python code that {d}.|Write {n} in Python.|Implement {n} in Python.|Python code for {n}|How do I write a function that {d}?|Create a function that {d}.]"
+    "[Write a Python function that {d}.|Write a function that {d}.|Write a function {n} "
+    "that {d}.|Can you write a Python function that {d}?"
+    "|Python function that {d}|I need a function that {d}.|Give me a Python function "
+    "that {d}.|Show me a function that {d}.|Code a function that {d}."
+    "|Please write Python code that {d}.|Write {n} in Python.|Implement {n} in Python.|"
+    "Python code for {n}|How do I write a function that {d}?|Create a function that {d}.]"
 )
-_FORBIDDEN = {"open", "exec", "eval", "compile", "input", "globals", "locals", "vars", "getattr", "setattr", "delattr", "breakpoint", "help"}
+_FORBIDDEN = {
+    "open",
+    "exec",
+    "eval",
+    "compile",
+    "input",
+    "globals",
+    "locals",
+    "vars",
+    "getattr",
+    "setattr",
+    "delattr",
+    "breakpoint",
+    "help",
+}
 
 
 def _fill(template: str, names: list[str]) -> str:
@@ -45,7 +66,28 @@ def _source(rng: random.Random, function: Function, names: list[str]) -> str:
 
 
 def _imperative(verb: str) -> str:
-    special = {"tells": "tell", "does": "do", "squares": "square", "cubes": "cube", "doubles": "double", "multiplies": "multiply", "reverses": "reverse", "raises": "raise", "removes": "remove", "makes": "make", "merges": "merge", "computes": "compute", "calculates": "calculate", "divides": "divide", "capitalizes": "capitalize", "deletes": "delete", "gives": "give", "solves": "solve", "says": "say", "handles": "handle"}  # fmt: skip
+    special = {
+        "tells": "tell",
+        "does": "do",
+        "squares": "square",
+        "cubes": "cube",
+        "doubles": "double",
+        "multiplies": "multiply",
+        "reverses": "reverse",
+        "raises": "raise",
+        "removes": "remove",
+        "makes": "make",
+        "merges": "merge",
+        "computes": "compute",
+        "calculates": "calculate",
+        "divides": "divide",
+        "capitalizes": "capitalize",
+        "deletes": "delete",
+        "gives": "give",
+        "solves": "solve",
+        "says": "say",
+        "handles": "handle",
+    }
     return special.get(verb, verb[:-1])
 
 
@@ -58,15 +100,24 @@ def _answer(rng: random.Random, function: Function, names: list[str]) -> str:
     does = pick(rng, function.does)
     lead = say(
         rng,
-        "[Here is a function that {d}|This function {d}|Here you go|Sure, here it is|A short version|This should work|The function {n} {d}|Here is {n}|One way to write it]:",
-        d=does, n=function.name,
-    )  # fmt: skip
+        (
+            "[Here is a function that {d}|This function {d}|Here you go|Sure, here it is|A short "
+            "version|This should work|The function {n} {d}|Here is {n}|One way to write it]:"
+        ),
+        d=does,
+        n=function.name,
+    )
     call, result = _call(function)
     close = say(
         rng,
-        "[|The idea: {i}.|For example, {c} returns {r}.|It works like this: {i}.|So {c} gives {r}.|Try {c}, it returns {r}.|How it works: {i}.]",
-        i=function.idea, c=call, r=result,
-    )  # fmt: skip
+        (
+            "[|The idea: {i}.|For example, {c} returns {r}.|It works like this: {i}.|So {c} "
+            "gives {r}.|Try {c}, it returns {r}.|How it works: {i}.]"
+        ),
+        i=function.idea,
+        c=call,
+        r=result,
+    )
     text = f"{lead}\n```python\n{_source(rng, function, names)}\n```"
     return f"{text}\n{close}" if close else text
 
@@ -82,12 +133,37 @@ def sample(rng: random.Random) -> Example:
     prompt = casual(rng, ask, lower=False)
     call, result = _call(function)
     thinking = join(
-        say(rng, "[A function that {d}|The function should be one that {d}|I need {n}|Asked is a function that {d}|Let me write {n}].", d=pick(rng, function.does), n=function.name),
+        say(
+            rng,
+            (
+                "[A function that {d}|The function should be one that {d}|I need {n}|Asked is a "
+                "function that {d}|Let me write {n}]."
+            ),
+            d=pick(rng, function.does),
+            n=function.name,
+        ),
         say(rng, "[It takes|The input is|Parameters:|As input it gets] {p}.", p=" and ".join(names)),
         say(rng, "[The idea|How to do it|The trick|What it does]: {i}.", i=function.idea),
-        say(rng, "[|Test: {c} should be {r}.|For a test, {c} gives {r}.|{c} must return {r}.|I expect {r} for {c}.]", c=call, r=result),
+        say(
+            rng,
+            (
+                "[|Test: {c} should be {r}.|For a test, {c} gives {r}.|{c} must return {r}.|I expect "
+                "{r} for {c}.]"
+            ),
+            c=call,
+            r=result,
+        ),
     )
-    return Example("code", function.name, wording_key(ask), prompt, thinking, _answer(rng, function, names), _answer(rng, function, names), function.name)
+    return Example(
+        "code",
+        function.name,
+        wording_key(ask),
+        prompt,
+        thinking,
+        _answer(rng, function, names),
+        _answer(rng, function, names),
+        function.name,
+    )
 
 
 def python_source(text: str) -> str | None:
@@ -123,10 +199,14 @@ def check(example: Example, text: str) -> bool:
     if not _is_harmless(tree):
         return False
     function = _BY_NAME[str(example.truth)]
-    asserts = "\n".join(f"assert {function.name}(*{arguments!r}) == {result!r}" for arguments, result in function.cases)
+    asserts = "\n".join(
+        f"assert {function.name}(*{arguments!r}) == {result!r}" for arguments, result in function.cases
+    )
     program = f"exec({json.dumps(source)})\n{asserts}\n"
     try:
-        ran = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, timeout=SECONDS, check=False)
+        ran = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", program], capture_output=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         return False
     return ran.returncode == 0
