@@ -106,9 +106,9 @@ def export_drafter(drafter: Drafter, config: dict[str, Any], folder: Path) -> No
     (folder / "model.safetensors").chmod(0o644)
 
 
-def load_target(folder: Path, device: torch.device) -> Qwen3_5ForCausalLM:
-    """The exported target in float32, for measuring and for training the drafter on it."""
-    model = Qwen3_5ForCausalLM.from_pretrained(folder, dtype=torch.float32)
+def load_target(folder: Path, device: torch.device, dtype: torch.dtype = torch.float32) -> Qwen3_5ForCausalLM:
+    """The exported target, frozen."""
+    model = Qwen3_5ForCausalLM.from_pretrained(folder, dtype=dtype)
     nn.Module.to(model, device).requires_grad_(False).eval()  # type: ignore[no-untyped-call]
     return model
 

@@ -16,7 +16,6 @@ def generate_batch(
     *,
     temperature: float = 0.0,
     seed: int = 0,
-    half: bool = False,
 ) -> list[list[int]]:
     """Replies to prompts of any lengths, each ending in its stop token unless it hit the limit.
 
@@ -26,7 +25,6 @@ def generate_batch(
     Args:
         limit: most tokens of a reply.
         temperature: 0 is greedy.
-        half: compute in bfloat16 where the device is a GPU.
     """
     device = model.device
     pad_id = model.config.pad_token_id or 0
@@ -46,10 +44,7 @@ def generate_batch(
         max_new_tokens=limit, pad_token_id=pad_id, eos_token_id=sorted(stops), **sampled
     )
     torch.manual_seed(seed)
-    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half and device.type == "cuda"):
-        rows = model.generate(
-            input_ids=ids.to(device), attention_mask=mask.to(device), generation_config=config
-        )
+    rows = model.generate(input_ids=ids.to(device), attention_mask=mask.to(device), generation_config=config)
     return [_cut(row, stops) for row in rows[:, width:].tolist()]
 
 

@@ -50,7 +50,7 @@ class Recipe:
     target_steps: int = 6000
     target_seconds: float = 480.0
     batch_tokens: int = 32_768
-    target_rate: float = 2e-3
+    target_rate: float = 1.5e-3
     prompt_weight: float = 0.05
     compile_delta: bool = True
     # the target's own replies

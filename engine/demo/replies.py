@@ -68,7 +68,7 @@ def _write(
 ) -> Corpus:
     prompts = [last_prompt(corpus, row) for row in rows]
     replies = generate_batch(
-        model, prompts, recipe.reply_limit, temperature=temperature, seed=recipe.seed + number, half=True
+        model, prompts, recipe.reply_limit, temperature=temperature, seed=recipe.seed + number
     )
     pairs = zip(prompts, replies, strict=True)
     return corpus_of((p + r, [False] * len(p) + [True] * len(r)) for p, r in pairs)

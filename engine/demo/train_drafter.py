@@ -62,7 +62,7 @@ def train_drafter(
     tokens, real = facts.get("tokens", 0), facts.get("real_tokens", 0)
     shown, losses = (0.0, 0.0), list[Tensor]()
     print(f"drafter  {parameters(drafter):,} parameters, step {schedule.step}", flush=True)
-    with training_delta_rule(device, compiled=False):
+    with training_delta_rule(device):
         while not schedule.over:
             batch = next(source)
             roots = draw_roots(batch, recipe.blocks_per_row, draws)

@@ -60,7 +60,7 @@ def train_target(
         max_length=recipe.max_length,
     )
     losses: list[Tensor] = []
-    with training_delta_rule(device, recipe.compile_delta) as compiled:
+    with training_delta_rule(device, recipe.delta_head_dim * recipe.compile_delta) as compiled:
         while not schedule.over:
             batch = next(source)
             tokens, real = tokens + batch.ids.numel(), real + int(batch.real.sum())

@@ -48,7 +48,7 @@ def test_gradients_equal_transformers_own() -> None:
 
     expected, expected_grads = run()
     original = modeling_qwen3_5.torch_chunk_gated_delta_rule
-    with training_delta_rule(CPU, compiled=False) as compiled:
+    with training_delta_rule(CPU) as compiled:
         assert not compiled
         assert modeling_qwen3_5.torch_chunk_gated_delta_rule is not original
         logits, grads = run()
