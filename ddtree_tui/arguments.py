@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from engine.errors import EngineError
+from engine.presets import PRESETS
 from engine.settings import DTYPES, MAX_BUDGET, MODES, VERIFY_BACKENDS, DecodeSettings, LoadSettings
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
@@ -173,7 +174,8 @@ def _add_diagnosis(group: argparse._ActionsContainer) -> None:
 
 def _epilog() -> str:
     codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exit_codes.MEANINGS.items())
-    return f"exit codes:\n{codes}"
+    presets = "\n".join(f"  {preset.name:<12} {preset.note}" for preset in PRESETS.values())
+    return f"presets for --model:\n{presets}\n\nexit codes:\n{codes}"
 
 
 def _choices(names: Sequence[str], default: str) -> str:
@@ -245,7 +247,7 @@ def _no_command(name: str) -> EngineError:
 
 def refuse_unknown_options(argv: Sequence[str], parser: argparse.ArgumentParser) -> None:
     """Name a mistyped option before argparse takes its value for a command."""
-    known = set(_option_names(parser))
+    known = set(option_names(parser))
     for argument in argv:
         if argument == "--":
             return
@@ -256,11 +258,12 @@ def refuse_unknown_options(argv: Sequence[str], parser: argparse.ArgumentParser)
             raise EngineError("usage", f"There is no option {name}.", hint)
 
 
-def _option_names(parser: argparse.ArgumentParser) -> list[str]:
+def option_names(parser: argparse.ArgumentParser) -> list[str]:
+    """All options of a parser and of its commands."""
     names: list[str] = []
     for action in parser._actions:
         names += action.option_strings
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                names += _option_names(command)
+                names += option_names(command)
     return names

@@ -1,0 +1,55 @@
+"""The README's promises that can be checked without running its commands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ddtree_tui.arguments import build_parser, option_names
+from ddtree_tui.glyphs import LEGEND
+from engine.events import AnyEvent
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_ci_runs_the_readme_test_command():
+    (command,) = (line for line in "".join(blocks("sh")).splitlines() if "pytest" in line)
+    assert f"\n{command}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_two_commands_do_their_own_set_up():
+    commands = [line for line in "".join(blocks("sh")).splitlines() if line.startswith("python3 -m venv")]
+    assert len(commands) == 2
+    assert commands[0].endswith(".venv/bin/ddtree-tui --budget 64")
+
+
+def test_every_option_it_names_exists():
+    known = set(option_names(build_parser()))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-build-isolation"}
+    assert named
+    assert named <= known
+
+
+def test_every_event_type_is_described():
+    for event in AnyEvent.__args__:
+        assert f"| `{event.__struct_config__.tag}` |" in README
+
+
+def test_its_glyphs_are_the_ones_on_screen():
+    for _, name, _ in LEGEND:
+        assert re.search(rf"`[^`]+` {name} \|", README), name
+
+
+def test_its_python_example_is_python():
+    (code,) = blocks("python")
+    compile(code, "README.md", "exec")
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README))
+def test_every_file_it_links_to_exists(path):
+    assert (ROOT / path).exists()
