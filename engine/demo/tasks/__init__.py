@@ -68,12 +68,13 @@ def heldout_examples(n: int, seed: int, tasks: Sequence[str] | None = None) -> l
     rng = random.Random(f"held out {seed}")
     names = tuple(tasks) if tasks is not None else _NAMES
     weights = [TASKS[name].weight for name in names]
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     examples: list[Example] = []
     while len(examples) < n:
         example = sample_example(rng, rng.choices(names, weights)[0], heldout=True)
-        if (example.task, example.prompt) not in seen:
-            seen.add((example.task, example.prompt))
+        content = (example.task, example.key, example.prompt)
+        if content not in seen:
+            seen.add(content)
             examples.append(example)
     return examples
 
