@@ -1,0 +1,36 @@
+"""Starting the terminal app. The engine's process comes first: models load while the screen is made."""
+
+from __future__ import annotations
+
+from ddtree_tui.controller import Controller
+from ddtree_tui.engine_link import EngineLink
+from ddtree_tui.options import AppOptions
+from ddtree_tui.playback import Playback
+
+
+def run_app(options: AppOptions) -> int:
+    """Run the app until the user ends it; returns the exit code.
+
+    Raises:
+        EngineError: before the screen is taken: ``trace_read``, ``bad_trace``, ``trace_version`` for a
+            recording, ``trace_write`` for a trace that cannot be made, ``engine_start``.
+    """
+    if options.replay is not None:
+        from engine.trace import read_trace
+
+        trace = read_trace(options.replay)
+        controller = Controller(options.decode, playback=Playback(trace.events), log_path=options.log_path)
+        if trace.notice:
+            controller.tell("The recording is not complete", trace.notice)
+    else:
+        link = EngineLink(options.load, options.log_path, trace=options.trace, debug=options.debug)
+        controller = Controller(options.decode, engine=link, log_path=options.log_path)
+        link.start()
+    try:
+        from ddtree_tui.playground import PlaygroundApp
+
+        app = PlaygroundApp(controller, options)
+        app.run()
+        return app.return_code or 0
+    finally:
+        controller.shut_down()

@@ -1,0 +1,277 @@
+"""What the app does, without a screen: commands go to the engine or the recording, events to the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from ddtree_tui.playback import Playback
+from ddtree_tui.run import Phase, Session, Viewpoint
+from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, SettingValue, Step
+from engine.control import LIVE_SETTINGS
+from engine.errors import EngineError
+from engine.events import AnyEvent, Failed, Finished, Loaded
+from engine.settings import DecodeSettings, Message
+
+
+class Engine(Protocol):
+    """What the controller needs of ``EngineLink``."""
+
+    def start(self) -> None: ...
+    def send(self, command: AnyCommand) -> None: ...
+    def drain(self) -> list[AnyEvent]: ...
+    def problems(self) -> list[EngineError]: ...
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something to tell in a dialog. ``restart``: starting the engine again may help."""
+
+    title: str
+    message: str
+    hint: str = ""
+    log_path: Path | None = None
+    restart: bool = False
+
+
+class Controller:
+    """Exactly one of ``engine`` and ``playback`` is given.
+
+    Attributes:
+        settings: what the next run starts with; live ones also hold for the rounds to come.
+        waiting: a prompt sent before the models were loaded.
+        paused: the run waits between two rounds, or the recording's clock stands still.
+    """
+
+    def __init__(
+        self,
+        settings: DecodeSettings,
+        *,
+        engine: Engine | None = None,
+        playback: Playback | None = None,
+        log_path: Path | None = None,
+    ) -> None:
+        self.settings = settings
+        self.session = Session()
+        self.viewpoint = Viewpoint()
+        self.waiting: str | None = None
+        self._engine = engine
+        self._playback = playback
+        self._log_path = log_path
+        self._paused = False
+        self._stopping = False
+        self._clear_at_end = False
+        self._problems: list[Problem] = []
+
+    # What is going on
+
+    @property
+    def playback(self) -> Playback | None:
+        """The recording, if one is shown."""
+        return self._playback
+
+    @property
+    def paused(self) -> bool:
+        return not self._playback.playing if self._playback else self._paused
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is under way or waits for the models."""
+        return self._playback is None and (self.session.running or self.waiting is not None)
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """A word for the first line, and its style: quiet, busy, paused or bad."""
+        if self._playback is not None:
+            if self._playback.over:
+                return "recording", "quiet"
+            return ("playing", "busy") if self._playback.playing else ("paused", "paused")
+        if self.session.phase is Phase.BROKEN:
+            return "engine stopped", "bad"
+        if self.session.phase is Phase.LOADING:
+            return "starting the engine", "quiet"
+        if self.session.phase is Phase.READY:
+            return "ready", "busy"
+        if self._stopping:
+            return "stopping", "paused"
+        if self._paused:
+            return "paused", "paused"
+        answer = self.session.answer
+        return ("reading the prompt" if answer and answer.prefilled is None else "decoding"), "busy"
+
+    def take_problems(self) -> list[Problem]:
+        """What to tell since the last call."""
+        taken, self._problems = self._problems, []
+        return taken
+
+    # What happens
+
+    def tick(self, now: float) -> bool:
+        """Take in the events that have come; whether anything has changed."""
+        if self._playback is not None:
+            was_playing = self._playback.playing
+            events = self._playback.due(now)
+            self._apply(events)
+            return bool(events) or was_playing
+        assert self._engine is not None
+        events = self._engine.drain()
+        self._apply(events)
+        for error in self._engine.problems():
+            self.tell("The trace has ended", error.message, error.hint)
+        return bool(events) or bool(self._problems)
+
+    def _apply(self, events: Sequence[AnyEvent]) -> None:
+        for event in events:
+            self.session.apply(event)
+            match event:
+                case Loaded():
+                    if self.waiting is not None:
+                        prompt, self.waiting = self.waiting, None
+                        self.submit(prompt)
+                case Finished():
+                    self._run_is_over()
+                case Failed() if self._playback is None:
+                    self._failed(event)
+
+    def _failed(self, event: Failed) -> None:
+        self.waiting = None
+        self._run_is_over()
+        broken = self.session.phase is Phase.BROKEN
+        if event.error == "engine_died":
+            title = "The engine has stopped"
+        else:
+            title = "The models could not be loaded" if broken else "The run has failed"
+        self._problems.append(Problem(title, event.message, event.hint, self._log_path, restart=broken))
+
+    def _run_is_over(self) -> None:
+        self._paused = self._stopping = False
+        if self._clear_at_end:
+            self._clear_at_end = False
+            self.session.forget_answers()
+
+    def tell(self, title: str, message: str, hint: str = "") -> None:
+        """Have a dialog say something."""
+        self._problems.append(Problem(title, message, hint, self._log_path))
+
+    # What the user does
+
+    def submit(self, prompt: str, *, one_round: bool = False) -> bool:
+        """Run a prompt, now or as soon as the models are loaded; False if it cannot be taken."""
+        if self._engine is None or not prompt.strip() or self.busy:
+            return False
+        if self.session.phase is Phase.BROKEN:
+            failed = self.session.failed
+            message = failed.message if failed else "The engine does not run."
+            hint = failed.hint if failed else ""
+            self._problems.append(
+                Problem("The engine does not run", message, hint, self._log_path, restart=True)
+            )
+            return False
+        if self.session.phase is Phase.LOADING:
+            self.waiting = prompt
+            return True
+        messages: list[Message] = [*self.session.messages(), {"role": "user", "content": prompt}]
+        try:
+            self.settings.check()
+            self._engine.send(Generate(messages=messages, settings=self.settings))
+        except EngineError as error:
+            self.tell("The prompt cannot be run", error.message, error.hint)
+            return False
+        self.session.ask(prompt, self.settings)
+        self.viewpoint.follow()
+        self._paused = self._stopping = False
+        if one_round:
+            self.step()
+        return True
+
+    def stop(self) -> None:
+        """End the answer before its next round, or take back a prompt that still waits."""
+        self.waiting = None
+        if self._engine is not None and self.session.running:
+            self._stopping = True
+            self._engine.send(Cancel())
+
+    def toggle_pause(self, now: float) -> None:
+        """Hold the run between two rounds, or let it go on; the same for the recording's clock."""
+        if self._playback is not None:
+            if self._playback.playing:
+                self._playback.pause(now)
+            else:
+                self.viewpoint.follow()
+                self._playback.play(now)
+        elif self._engine is not None and self.session.running:
+            self._paused = not self._paused
+            self._engine.send(Pause() if self._paused else Resume())
+
+    def step(self) -> None:
+        """Decode one round, then pause."""
+        if self._engine is not None and self.session.running:
+            self._paused = True
+            self.viewpoint.follow()
+            self._engine.send(Step())
+
+    def move(self, by: int, now: float) -> None:
+        """Show the round before or after; past the newest of a paused recording, play one more."""
+        count = len(self.session.rounds)
+        at_newest = self.viewpoint.index(count) in (None, count - 1)
+        if by > 0 and at_newest and self._playback is not None and not self._playback.over:
+            self._playback.to_next_round(now)
+            self.viewpoint.follow()
+            self.tick(now)
+        else:
+            self.viewpoint.move(by, count)
+
+    def play_all(self, now: float) -> None:
+        """Let all of the recording come at once."""
+        if self._playback is not None:
+            self._playback.finish()
+            self.tick(now)
+
+    def change(self, **changed: SettingValue) -> None:
+        """Change settings: live ones from the next round on, the others from the next run on.
+
+        Raises:
+            EngineError: ``bad_setting``; nothing has changed then.
+        """
+        try:
+            settings = msgspec.convert(msgspec.structs.asdict(self.settings) | changed, DecodeSettings)
+        except msgspec.ValidationError as error:
+            raise EngineError("bad_setting", f"The setting will not do: {error}.") from error
+        settings.check()
+        live = {name: value for name, value in changed.items() if name in LIVE_SETTINGS}
+        if live and self._engine is not None and self.session.running:
+            self._engine.send(Set(settings=live))
+        self.settings = settings
+
+    def new_conversation(self) -> None:
+        """Forget all answers; one that is under way is stopped first."""
+        if self.session.running:
+            self._clear_at_end = True
+            self.stop()
+        else:
+            self.waiting = None
+            self.session.forget_answers()
+        self.viewpoint.follow()
+
+    def restart_engine(self) -> None:
+        """Start the engine anew; text and rounds stay."""
+        if self._engine is None:
+            return
+        self.session.engine_restarted()
+        try:
+            self._engine.start()
+        except EngineError as error:
+            self.session.apply(Failed(error=error.kind, message=error.message, hint=error.hint))
+            self._problems.append(
+                Problem("The engine does not start", error.message, error.hint, self._log_path, restart=True)
+            )
+
+    def shut_down(self) -> None:
+        """End the engine, if there is one."""
+        if self._engine is not None:
+            self._engine.stop()

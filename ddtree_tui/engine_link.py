@@ -1,0 +1,77 @@
+"""Between the engine's process and the app: events wait in a queue until the app has time to look."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from ddtree_tui.engine_process import EngineProcess
+from engine.commands import AnyCommand, Load
+from engine.errors import EngineError
+from engine.events import AnyEvent
+from engine.settings import LoadSettings
+from engine.trace import TraceWriter
+
+
+class EngineLink:
+    """Owns the engine's process and the trace file.
+
+    Events are recorded and queued in the reader's thread; the app takes them in its own time, so a slow
+    terminal never holds the engine up.
+    """
+
+    def __init__(
+        self,
+        load: LoadSettings,
+        log_path: Path,
+        *,
+        trace: Path | None = None,
+        command: Sequence[str] | None = None,
+        debug: bool = False,
+    ) -> None:
+        self._load = load
+        self._queue: deque[AnyEvent] = deque()
+        self._problems: deque[EngineError] = deque()
+        self._trace = TraceWriter(trace) if trace is not None else None
+        self._process = EngineProcess(self._take, log_path, command=command, debug=debug)
+
+    def start(self) -> None:
+        """Start the engine and have it load the pair; a running one is ended first.
+
+        Raises:
+            EngineError: ``engine_start``.
+        """
+        self._process.stop()
+        self._process.start()
+        self._process.send(Load(settings=self._load))
+
+    def send(self, command: AnyCommand) -> None:
+        """Tell the engine something.
+
+        Raises:
+            EngineError: ``bad_text``, ``bad_setting``.
+        """
+        self._process.send(command)
+
+    def drain(self) -> list[AnyEvent]:
+        """The events since the last call, in order."""
+        return [self._queue.popleft() for _ in range(len(self._queue))]
+
+    def problems(self) -> list[EngineError]:
+        """What went wrong beside the run since the last call, such as a full disk under the trace."""
+        return [self._problems.popleft() for _ in range(len(self._problems))]
+
+    def stop(self) -> None:
+        """End the engine and close the trace. Idempotent."""
+        self._process.stop()
+        if self._trace is not None:
+            self._trace.close()
+
+    def _take(self, event: AnyEvent) -> None:
+        if self._trace is not None:
+            try:
+                self._trace.write(event)
+            except EngineError as error:
+                self._problems.append(error)
+        self._queue.append(event)

@@ -1,0 +1,59 @@
+"""What a place in a draft tree is called, and the glyph it is drawn with.
+
+The glyph alone tells the states apart; colour and weight only repeat it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class State(Enum):
+    """Where a token of a round stands after the walk. The value names its style."""
+
+    ROOT = "root"
+    ACCEPTED = "accepted"
+    BONUS = "bonus"
+    NEAR_MISS = "near-miss"
+    REJECTED = "rejected"
+    NOT_REACHED = "not-reached"
+    FOLDED = "folded"
+
+
+GLYPHS: dict[State, str] = {
+    State.ROOT: "●",
+    State.ACCEPTED: "✓",
+    State.BONUS: "★",
+    State.NEAR_MISS: "✗→",
+    State.REJECTED: "✗",
+    State.NOT_REACHED: "·",
+    State.FOLDED: "▸",
+}
+
+LEGEND: tuple[tuple[State, str, str], ...] = (
+    (State.ROOT, "root", "the last committed token; drafts grow from it"),
+    (State.ACCEPTED, "accepted", "the target chose this drafted token: it is text now"),
+    (State.BONUS, "bonus", "the target's own next token, committed with every round"),
+    (State.NEAR_MISS, "near miss", "the bonus token: #rank on the drafter's list, not drafted"),
+    (State.REJECTED, "rejected", "the target came this far and chose another token"),
+    (State.NOT_REACHED, "not reached", "below a rejected token, or beyond the end of the answer"),
+    (State.FOLDED, "folded", "+17 (p .03): 17 hidden nodes, to the drafter 3 % in all"),
+)
+
+BARS = " ▁▂▃▄▅▆▇█"
+"""A column filled by 0 to 8 eighths."""
+
+
+def probability(p: float) -> str:
+    """A probability in three cells: ``.03``, ``1.0``; below half a percent ``<1%``."""
+    hundredths = round(p * 100)
+    if hundredths >= 100:
+        return "1.0"
+    return f".{hundredths:02d}" if hundredths else "<1%"
+
+
+def small_probability(p: float) -> str:
+    """A probability where small values matter: ``.03``, ``.004``, ``<.001``."""
+    if p >= 0.01:
+        return probability(p)
+    return f"{p:.3f}"[1:] if p >= 0.0005 else "<.001"

@@ -1,0 +1,108 @@
+"""Which keys to name in the last line, by what is going on. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Hint = tuple[str, str, str]
+"""Key as it is written, what it does, action to run when clicked."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
+    shown; ``busy``: an answer is under way or waits for the model."""
+
+    typing: bool
+    busy: bool
+    paused: bool
+    replay: bool
+    rounds: bool
+    looking_back: bool
+    on_knob: bool = False
+
+
+def hints(situation: Situation) -> tuple[Hint, ...]:
+    """The keys, the most useful first."""
+    if situation.replay:
+        found = _replay(situation)
+    elif situation.on_knob:
+        found = [
+            ("← →", "turn", ""),
+            ("Enter", "type a value", ""),
+            ("Tab", "next", "focus_next"),
+            *_prompt(),
+        ]
+    elif situation.busy:
+        found = _running(situation)
+    elif situation.typing:
+        found = _typing(situation)
+    else:
+        found = [*_prompt(), *_rounds(situation), *_view()]
+    return (*found, *_ALWAYS)
+
+
+def _typing(situation: Situation) -> list[Hint]:
+    if not situation.rounds:
+        return [("Enter", "run", ""), ("↑", "examples", ""), ("Tab", "settings", "focus_next"), *_settings()]
+    return [("Enter", "run", ""), *_rounds(situation), *_settings(), ("^N", "new chat", "new_conversation")]
+
+
+def _running(situation: Situation) -> list[Hint]:
+    pause = "go on" if situation.paused else "pause"
+    if situation.typing:
+        keys = [("Esc", "stop", "stop"), ("F2", pause, "pause"), ("F6", "one round", "step_round")]
+        return [*keys, *_rounds(situation)]
+    keys = [("Esc", "stop", "stop"), ("Space", pause, "pause"), ("n", "one round", "step_round")]
+    return [
+        *keys,
+        *_rounds(situation),
+        ("- +", "budget", "turn('budget', 1)"),
+        ("m", "mode", "turn('mode', 1)"),
+        *_view(),
+    ]
+
+
+def _replay(situation: Situation) -> list[Hint]:
+    play = "play" if situation.paused else "pause"
+    return [
+        ("Space", play, "pause"),
+        ("← →", "round", "move_round(1)"),
+        ("Home", "first", "first_round"),
+        ("End", "newest", "follow"),
+        ("a", "all at once", "play_all"),
+        *_view(),
+    ]
+
+
+def _rounds(situation: Situation) -> list[Hint]:
+    if not situation.rounds:
+        return []
+    keys = ("F3 F4", "F5") if situation.typing else ("← →", "f")
+    found = [(keys[0], "round", "move_round(-1)")]
+    if situation.looking_back:
+        found.append((keys[1], "newest", "follow"))
+    return found
+
+
+def _settings() -> list[Hint]:
+    return [
+        ("F7", "mode", "turn('mode', 1)"),
+        ("F8", "budget", "edit('budget')"),
+        ("F9", "thinking", "turn('thinking', 1)"),
+    ]
+
+
+def _view() -> list[Hint]:
+    return [("e", "unfold", "unfold"), ("z", "zoom", "zoom")]
+
+
+def _prompt() -> list[Hint]:
+    return [("i", "prompt", "focus_prompt")]
+
+
+_ALWAYS: tuple[Hint, ...] = (
+    ("F1", "keys", "help"),
+    ("^P", "commands", "command_palette"),
+    ("^Q", "quit", "quit"),
+)

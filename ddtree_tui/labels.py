@@ -1,0 +1,27 @@
+"""Tokens on one line of the screen, safe to show."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from ddtree_tui.escape import decode_bytes, token_label
+from ddtree_tui.vocabulary import SeenVocabulary
+
+
+class Labels:
+    """The labels of a vocabulary's tokens, with their widths; made once per token."""
+
+    def __init__(self, vocabulary: SeenVocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._made: dict[int, tuple[str, int]] = {}
+
+    def __call__(self, token_id: int) -> tuple[str, int]:
+        """The token's label and how many cells it takes; ``#7`` for an id that was never announced."""
+        made = self._made.get(token_id)
+        if made is None:
+            raw = self._vocabulary.token_bytes(token_id)
+            text = token_label(decode_bytes(raw)) if raw else f"#{token_id}"
+            made = (text, cell_len(text))
+            if raw:
+                self._made[token_id] = made
+        return made

@@ -1,0 +1,87 @@
+"""A recorded run on a clock: its events come again as they came, one round at a time, or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.events import AnyEvent, Loaded, Loading, Prefilled, Round, Tokens
+
+BETWEEN_ANSWERS = 0.5
+"""Seconds between the end of an answer and the start of the next; how long the user typed is not recorded."""
+
+
+class Playback:
+    """Times are seconds; ``now`` is any clock that only moves forward."""
+
+    def __init__(self, events: Sequence[AnyEvent]) -> None:
+        self._events = list(events)
+        self._times = timeline(self._events)
+        self._next = 0
+        self._position = 0.0
+        self._since: float | None = None
+        self._hurry = False
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first to the last event."""
+        return self._times[-1] if self._times else 0.0
+
+    @property
+    def playing(self) -> bool:
+        """Whether the clock runs."""
+        return self._since is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether every event has come."""
+        return self._next >= len(self._events)
+
+    def position(self, now: float) -> float:
+        """Where the clock stands."""
+        moved = now - self._since if self._since is not None else 0.0
+        return min(self.duration, self._position + moved)
+
+    def play(self, now: float) -> None:
+        """Let the clock run."""
+        if not self.over:
+            self._since = now
+
+    def pause(self, now: float) -> None:
+        """Stop the clock."""
+        self._position = self.position(now)
+        self._since = None
+
+    def due(self, now: float) -> list[AnyEvent]:
+        """The events whose time has come since the last call."""
+        position = self.position(now)
+        first = self._next
+        while self._next < len(self._events) and (self._hurry or self._times[self._next] <= position):
+            self._next += 1
+        if self.over:
+            self._position, self._since = self.duration, None
+        return self._events[first : self._next]
+
+    def finish(self) -> None:
+        """Let everything that is left come at once."""
+        self._hurry = True
+
+    def to_next_round(self, now: float) -> None:
+        """Stop the clock where the next round has just come."""
+        for index in range(self._next, len(self._events)):
+            if isinstance(self._events[index], Round):
+                self._position, self._since = self._times[index], None
+                return
+        self.finish()
+
+
+def timeline(events: Sequence[AnyEvent]) -> list[float]:
+    """When each event is to come, never earlier than the one before. Loading is not waited for."""
+    times: list[float] = []
+    latest = start = 0.0
+    for event in events:
+        if isinstance(event, Prefilled) and latest > 0:
+            start = latest + BETWEEN_ANSWERS
+        if not isinstance(event, Loading | Loaded | Tokens):
+            latest = max(latest, start + event.t)
+        times.append(latest)
+    return times

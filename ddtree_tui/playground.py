@@ -1,0 +1,446 @@
+"""The terminal app: draws what the controller knows and turns keys into what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from rich.text import Text
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Static
+
+from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.examples import examples
+from ddtree_tui.hints import Situation, hints
+from ddtree_tui.options import AppOptions
+from ddtree_tui.screens.problem import ProblemScreen
+from ddtree_tui.theme import DARK, LIGHT, role_defaults
+from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.key_bar import KeyBar
+from ddtree_tui.widgets.knobs import SPECS, Knob, Knobs, turned, value_text
+from ddtree_tui.widgets.prompt import PromptBox
+from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
+from ddtree_tui.widgets.round_heading import WRONG
+from ddtree_tui.widgets.run_view import RunView
+from ddtree_tui.widgets.timeline import Timeline
+from ddtree_tui.widgets.top_line import Status, TopLine
+from ddtree_tui.widgets.welcome import Welcome
+from engine.errors import EngineError
+
+PAINT_SECONDS = 1 / 15
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+log = logging.getLogger("ddtree_tui")
+
+
+class PlaygroundApp(App[None]):
+    """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
+
+    TITLE = "ddtree"
+    CSS_PATH = "app.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS = [
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+        Binding("escape", "stop", "Stop", show=False),
+        Binding("f1,question_mark", "help", "Keys", show=False),
+        Binding("f2", "pause", "Pause", show=False, priority=True),
+        Binding("space", "pause", "Pause", show=False),
+        Binding("f3", "move_round(-1)", "Round back", show=False, priority=True),
+        Binding("f4", "move_round(1)", "Round forth", show=False, priority=True),
+        Binding("left,left_square_bracket", "move_round(-1)", "Round back", show=False),
+        Binding("right,right_square_bracket", "move_round(1)", "Round forth", show=False),
+        Binding("home", "first_round", "First round", show=False),
+        Binding("f5", "follow", "Newest round", show=False, priority=True),
+        Binding("f,end", "follow", "Newest round", show=False),
+        Binding("f6", "step_round", "One round", show=False, priority=True),
+        Binding("n", "step_round", "One round", show=False),
+        Binding("f7", "turn('mode', 1)", "Mode", show=False, priority=True),
+        Binding("m", "turn('mode', 1)", "Mode", show=False),
+        Binding("f8", "edit('budget')", "Budget", show=False, priority=True),
+        Binding("minus", "turn('budget', -1)", "Budget down", show=False),
+        Binding("plus,equals_sign", "turn('budget', 1)", "Budget up", show=False),
+        Binding("f9", "turn('thinking', 1)", "Thinking", show=False, priority=True),
+        Binding("t", "turn('thinking', 1)", "Thinking", show=False),
+        Binding("T", "edit('temperature')", "Temperature", show=False),
+        Binding("e", "unfold", "Unfold", show=False),
+        Binding("a", "play_all", "All at once", show=False),
+        Binding("z", "zoom", "Zoom", show=False),
+        Binding("ctrl+o", "zoom", "Zoom", show=False, priority=True),
+        Binding("i,slash,enter", "focus_prompt", "Prompt", show=False),
+        Binding("ctrl+n", "new_conversation", "New conversation", show=False, priority=True),
+        Binding("ctrl+t", "toggle_theme", "Light or dark", show=False, priority=True),
+    ]
+
+    def __init__(self, controller: Controller, options: AppOptions) -> None:
+        super().__init__()
+        self.controller = controller
+        self.options = options
+        self.paints = 0
+        self._dirty = True
+        self._last_paint = 0.0
+        self._prompt_to_send = options.prompt
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK.name
+
+    # Screen
+
+    def compose(self) -> ComposeResult:
+        """From the top line to the keys."""
+        yield TopLine(id="top-line")
+        yield Static(f" {WRONG}: on such targets the text is not the target's own ", id="wrong", markup=False)
+        yield Welcome(examples(self.options.load.model), id="welcome")
+        yield RunView(id="run")
+        yield Knobs(id="knobs")
+        if self.controller.playback is None:
+            with Horizontal(id="ask"):
+                yield Static("❯ ", id="ask-sign", markup=False)
+                yield PromptBox(
+                    examples(self.options.load.model), "Type a prompt, Enter runs it", id="prompt"
+                )
+        else:
+            yield ReplayBar(id="replay-bar")
+        yield KeyBar(id="keys")
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return role_defaults(self.current_theme.dark)
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not the main thread
+                loop.add_signal_handler(number, self._ended_by, number)
+        if self.controller.playback is None:
+            self.query_one(PromptBox).focus()
+        else:
+            self.query_one(DraftTreeView).focus()
+            self.controller.playback.play(time.monotonic())
+        self.watch(self.screen, "focused", self._focus_moved, init=False)
+        self._tick()
+
+    def _focus_moved(self) -> None:
+        self.changed()
+
+    def _ended_by(self, number: int) -> None:
+        self.exit(return_code=128 + number)
+
+    # The one clock
+
+    def _tick(self) -> None:
+        """Take in events and paint the newest state, at most 15 times a second."""
+        now = time.monotonic()
+        wait = self._last_paint + PAINT_SECONDS - now
+        if wait <= 0:
+            was_busy = self.controller.busy
+            if self.controller.tick(now):
+                self._dirty = True
+            if was_busy and not self.controller.busy:
+                self._run_is_over()
+            if self._prompt_to_send is not None:
+                self.controller.submit(self._prompt_to_send)
+                self._prompt_to_send = None
+            self._show_problems()
+            if self._dirty:
+                self._paint(now)
+            wait = PAINT_SECONDS
+        self.set_timer(wait, self._tick)
+
+    def _run_is_over(self) -> None:
+        """Back to the prompt box, unless the user is looking at something."""
+        watching = isinstance(self.screen_stack[0].focused, DraftTreeView)
+        if watching and self.controller.viewpoint.following:
+            self.action_focus_prompt()
+
+    def changed(self) -> None:
+        """The user changed something: show it at once, or with the next paint if that is near."""
+        self._dirty = True
+        now = time.monotonic()
+        if now - self._last_paint >= PAINT_SECONDS:
+            self._paint(now)
+
+    def _paint(self, now: float) -> None:
+        self._dirty = False
+        self._last_paint = now
+        self.paints += 1
+        main = self.screen_stack[0]
+        if not main.is_mounted:
+            return
+        controller, session = self.controller, self.controller.session
+        state, kind = controller.state
+        answer = session.answer
+        running = (
+            answer.settings if answer is not None and controller.playback is not None else controller.settings
+        )
+        mode = f"tree {running.budget}" if running.mode == "tree" else running.mode
+        model = session.loaded.target.name if session.loaded else self.options.load.model
+        if controller.playback is not None and session.loaded is None:
+            model = "recorded run"
+        main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
+        wrong = controller.settings.verify == "naive" or any(answer.wrong for answer in session.answers)
+        main.set_class(wrong, "-wrong")
+        main.set_class(not session.answers and controller.playback is None, "-empty")
+        main.query_one(RunView).show(session, controller.viewpoint)
+        main.query_one(Knobs).show(running, disabled=controller.playback is not None)
+        if controller.playback is not None:
+            self._paint_replay(main, now)
+        main.query_one(KeyBar).show(hints(self._situation(main)))
+
+    def _paint_replay(self, main: Screen[object], now: float) -> None:
+        playback, replay = self.controller.playback, self.options.replay
+        assert playback is not None
+        main.query_one(ReplayBar).show(
+            Progress(
+                replay.name if replay else "",
+                playback.position(now),
+                playback.duration,
+                playback.playing,
+                playback.over,
+            )
+        )
+
+    def _situation(self, main: Screen[object]) -> Situation:
+        controller = self.controller
+        return Situation(
+            typing=isinstance(main.focused, PromptBox),
+            busy=controller.busy,
+            paused=controller.paused,
+            replay=controller.playback is not None,
+            rounds=bool(controller.session.rounds),
+            looking_back=not controller.viewpoint.following,
+            on_knob=isinstance(main.focused, Knob),
+        )
+
+    # What the user does
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of the main screen do nothing while a dialog is open."""
+        return action not in MAIN_SCREEN_ACTIONS or len(self.screen_stack) == 1
+
+    def action_stop(self) -> None:
+        """Stop the run; when nothing runs, leave the prompt box."""
+        if self.controller.busy:
+            self.controller.stop()
+            self.changed()
+        elif isinstance(self.focused, PromptBox) and self.controller.session.rounds:
+            self.query_one(DraftTreeView).focus()
+
+    def action_pause(self) -> None:
+        """Pause or go on; in a recording, play or pause."""
+        self.controller.toggle_pause(time.monotonic())
+        self.changed()
+
+    def action_step_round(self) -> None:
+        """Decode one round; from an idle prompt box, start its prompt with one round."""
+        if self.controller.playback is not None:
+            self.controller.move(1, time.monotonic())
+        elif self.controller.session.running:
+            self.controller.step()
+        elif isinstance(self.focused, PromptBox) and self.focused.text.strip():
+            self._submit(self.focused.text, one_round=True)
+        self.changed()
+
+    def action_move_round(self, by: int) -> None:
+        """Show the round before or after."""
+        self.controller.move(by, time.monotonic())
+        self.changed()
+
+    def action_first_round(self) -> None:
+        """Show the first round."""
+        self.controller.viewpoint.choose(0, len(self.controller.session.rounds))
+        self.changed()
+
+    def action_follow(self) -> None:
+        """Show the newest round, and every one that comes."""
+        self.controller.viewpoint.follow()
+        self.changed()
+
+    def action_play_all(self) -> None:
+        """Let all of a recording come at once."""
+        self.controller.play_all(time.monotonic())
+        self.changed()
+
+    def action_turn(self, name: str, by: int) -> None:
+        """Turn a knob."""
+        if self.controller.playback is None:
+            self._change(lambda: self.controller.change(**turned(self.controller.settings, name, by)))
+
+    def action_edit(self, name: str) -> None:
+        """Type a value for a knob."""
+        if self.controller.playback is not None:
+            return
+        from ddtree_tui.screens.value import ValueScreen
+
+        spec = next(spec for spec in SPECS if spec.name == name)
+        since = "from the next round on" if spec.live else "from the next run on"
+        kind = int if name == "budget" else float
+
+        def apply(text: str) -> None:
+            try:
+                value = kind(text)
+            except ValueError:
+                raise EngineError(
+                    "bad_setting", f"{text!r} is no number.", f"The {name} is {spec.help}."
+                ) from None
+            self.controller.change(**{name: value})
+            self.changed()
+
+        value = value_text(self.controller.settings, name)
+        self.push_screen(ValueScreen(f"{name}, {since}", value, spec.help, apply))
+
+    def action_unfold(self) -> None:
+        """Show every node of the tree, or fold it to its height again."""
+        self.query_one(DraftTreeView).toggle_unfolded()
+        self.changed()
+
+    def action_zoom(self) -> None:
+        """All, only the tree, only the text."""
+        self.query_one(RunView).zoom()
+
+    def action_focus_prompt(self) -> None:
+        """Go to the prompt box."""
+        for prompt in self.query(PromptBox):
+            prompt.focus()
+
+    def action_new_conversation(self) -> None:
+        """Forget the conversation."""
+        if self.controller.playback is None:
+            self.controller.new_conversation()
+            self.action_focus_prompt()
+            self.changed()
+
+    def action_toggle_theme(self) -> None:
+        """Light or dark."""
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+
+    def action_help(self) -> None:
+        """Keys and glyphs."""
+        from ddtree_tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen())
+
+    def action_copy_answer(self) -> None:
+        """Put the newest answer on the clipboard."""
+        answer = self.controller.session.answer
+        if answer is not None and answer.text is not None:
+            self.copy_to_clipboard(answer.text.answer)
+
+    def action_verify(self, backend: str) -> None:
+        """Verify the next runs another way."""
+        self._change(lambda: self.controller.change(verify=backend))
+
+    def action_restart_engine(self) -> None:
+        """End the engine and start it anew."""
+        self.controller.restart_engine()
+        self.changed()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield SystemCommand("Keys", "All keys, and what the glyphs mean", self.action_help)
+        yield SystemCommand("Light or dark", "Switch the theme", self.action_toggle_theme)
+        yield SystemCommand("Unfold or fold the tree", "All nodes, or as many as fit", self.action_unfold)
+        yield SystemCommand("Zoom", "All, only the tree, only the text", self.action_zoom)
+        yield SystemCommand("Copy the answer", "To the clipboard", self.action_copy_answer)
+        if self.controller.playback is None:
+            yield from self._run_commands()
+        yield SystemCommand("Themes", "Choose one of all themes", self.action_change_theme)
+        yield SystemCommand("Quit", "End the app and the engine", self.action_quit)
+
+    def _run_commands(self) -> Iterable[SystemCommand]:
+        yield SystemCommand("New conversation", "Forget all answers", self.action_new_conversation)
+        for spec in SPECS:
+            since = "from the next round on" if spec.live else "from the next run on"
+            turn = spec.name in ("mode", "thinking")
+            act = partial(self.action_turn, spec.name, 1) if turn else partial(self.action_edit, spec.name)
+            yield SystemCommand(f"Set {spec.name}", f"{spec.help}; {since}", act)
+        if self.controller.settings.verify == "naive":
+            yield SystemCommand(
+                "Verify correctly again", "From the next run on", lambda: self.action_verify("solve")
+            )
+        else:
+            yield SystemCommand(
+                "Verify naively (wrong on hybrids)",
+                "See what goes wrong when the recurrence runs through siblings; from the next run on",
+                lambda: self.action_verify("naive"),
+            )
+        yield SystemCommand(
+            "Restart the engine", "End it and load the models anew", self.action_restart_engine
+        )
+
+    # Messages of the widgets
+
+    def on_prompt_box_submitted(self, message: PromptBox.Submitted) -> None:
+        self._submit(message.text)
+
+    def on_welcome_picked(self, message: Welcome.Picked) -> None:
+        self._submit(message.prompt)
+
+    def on_knob_turned(self, message: Knob.Turned) -> None:
+        self.action_turn(message.name, message.by)
+
+    def on_knob_edit(self, message: Knob.Edit) -> None:
+        self.action_edit(message.name)
+
+    def on_timeline_chosen(self, message: Timeline.Chosen) -> None:
+        self.controller.viewpoint.choose(message.index, len(self.controller.session.rounds))
+        self.changed()
+
+    def _submit(self, text: str, *, one_round: bool = False) -> None:
+        if self.controller.busy:
+            self.notify("A run is under way: Esc stops it.", markup=False, timeout=3)
+        elif self.controller.submit(text, one_round=one_round):
+            self.query_one(PromptBox).remember(text)
+            if self.controller.session.running:
+                self.query_one(DraftTreeView).focus()
+        self.changed()
+        self._show_problems()
+
+    def _change(self, change: Callable[[], None]) -> None:
+        try:
+            change()
+        except EngineError as error:
+            self._open_dialog(Problem("The setting cannot be changed", error.message, error.hint))
+        self.changed()
+
+    # Problems and the end
+
+    def _show_problems(self) -> None:
+        for problem in self.controller.take_problems():
+            self._open_dialog(problem)
+
+    def _open_dialog(self, problem: Problem) -> None:
+        def answered(answer: str | None) -> None:
+            if answer == "restart":
+                self.action_restart_engine()
+            elif answer == "quit":
+                self.exit()
+
+        self.push_screen(ProblemScreen(problem), answered)
+
+    def _fatal_error(self) -> None:
+        """A defect of the app: a sentence and the log, the traceback itself with --debug."""
+        details = traceback.format_exc()
+        with contextlib.suppress(OSError), self.options.log_path.open("a") as file:
+            file.write(details)
+        if self.options.debug:
+            super()._fatal_error()
+            return
+        self.bell()
+        self._exit_renderables.append(
+            Text(f"ddtree-tui: the app has failed. Please report it with the log: {self.options.log_path}")
+        )
+        self._close_messages_no_wait()
+
+
+MAIN_SCREEN_ACTIONS = frozenset(
+    "stop pause step_round move_round first_round follow play_all turn edit unfold zoom focus_prompt"
+    " new_conversation help".split()
+)

@@ -1,0 +1,291 @@
+"""What has happened so far, derived from events alone: answers, their rounds, their numbers.
+
+Nothing here draws, waits or talks to the engine; the app, the replay and the tests feed it events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ddtree_tui.answer_text import PREFILL, AnswerText
+from ddtree_tui.labels import Labels
+from ddtree_tui.vocabulary import SeenVocabulary
+from engine.events import (
+    AnyEvent,
+    Failed,
+    Finished,
+    Loaded,
+    Loading,
+    Prefilled,
+    Round,
+    StageTimes,
+    Tokens,
+)
+from engine.settings import DecodeSettings, Message
+
+STAGES = ("draft", "build", "verify", "walk", "commit")
+RECENT_MS = 1000.0
+"""Tokens per second "now" looks back over this much decoding time."""
+
+
+class Phase(Enum):
+    """What the engine is doing, as far as its events tell."""
+
+    LOADING = "loading"
+    READY = "ready"
+    RUNNING = "running"
+    BROKEN = "broken"
+
+
+@dataclass
+class Totals:
+    """Sums over the rounds of one answer. ``histogram[n]``: rounds that committed n tokens."""
+
+    tokens: int = 0
+    rounds: int = 0
+    histogram: list[int] = field(default_factory=lambda: [0])
+    ms: dict[str, float] = field(default_factory=lambda: dict.fromkeys((*STAGES, "total"), 0.0))
+
+    def add(self, round_: Round) -> None:
+        """Count one more round."""
+        length = round_.acceptance_length
+        self.tokens += length
+        self.rounds += 1
+        if length >= len(self.histogram):
+            self.histogram.extend([0] * (length + 1 - len(self.histogram)))
+        self.histogram[length] += 1
+        for stage in self.ms:
+            self.ms[stage] += stage_ms(round_.ms, stage)
+
+    @property
+    def mean_acceptance_length(self) -> float:
+        """Tokens per round; 0 before the first."""
+        return self.tokens / self.rounds if self.rounds else 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Over the time spent inside rounds."""
+        return per_second(self.tokens, self.ms["total"])
+
+    def mean_ms(self, stage: str) -> float:
+        """Milliseconds of a stage in a round, on average."""
+        return self.ms[stage] / self.rounds if self.rounds else 0.0
+
+
+@dataclass
+class Answer:
+    """One answer under way or over.
+
+    Attributes:
+        prompt: the user's last message; known before the engine starts on it.
+        first_round: where its rounds begin in ``Session.rounds``.
+    """
+
+    prompt: str
+    settings: DecodeSettings
+    first_round: int
+    rounds: list[Round] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    prefilled: Prefilled | None = None
+    text: AnswerText | None = None
+    finished: Finished | None = None
+    failed: Failed | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.finished is not None or self.failed is not None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether hybrid targets are verified the wrong way on purpose."""
+        return self.settings.verify == "naive"
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the answer so far, the prefill's included."""
+        if self.finished:
+            return self.finished.tokens
+        return self.totals.tokens + (self.prefilled is not None)
+
+    def recent_tokens_per_second(self, upto: int) -> float:
+        """Speed over the last second of decoding before and with round ``upto``."""
+        tokens, ms = 0, 0.0
+        for round_ in reversed(self.rounds[: upto + 1]):
+            tokens += round_.acceptance_length
+            ms += round_.ms.total
+            if ms >= RECENT_MS:
+                break
+        return per_second(tokens, ms)
+
+
+class Session:
+    """Everything since the app started or since the last "new conversation"."""
+
+    def __init__(self) -> None:
+        self.vocabulary = SeenVocabulary()
+        self.labels = Labels(self.vocabulary)
+        self.loading: Loading | None = None
+        self.loaded: Loaded | None = None
+        self.failed: Failed | None = None
+        self.answers: list[Answer] = []
+        self.rounds: list[tuple[Answer, Round]] = []
+        self.phase = Phase.LOADING
+
+    @property
+    def answer(self) -> Answer | None:
+        """The newest answer."""
+        return self.answers[-1] if self.answers else None
+
+    @property
+    def running(self) -> bool:
+        """Whether an answer is under way."""
+        return self.phase is Phase.RUNNING
+
+    def ask(self, prompt: str, settings: DecodeSettings) -> Answer:
+        """A prompt goes to the engine; its ``prefilled`` event will follow."""
+        answer = Answer(prompt, settings, first_round=len(self.rounds))
+        self.answers.append(answer)
+        self.phase = Phase.RUNNING
+        return answer
+
+    def apply(self, event: AnyEvent) -> None:
+        """Take in one event. Events that fit nowhere, such as rounds before a ``prefilled``, are left out."""
+        match event:
+            case Tokens():
+                self.vocabulary.add(event)
+            case Loading():
+                self.loading = event
+            case Loaded():
+                self.loaded, self.loading, self.failed = event, None, None
+                self.phase = Phase.READY
+            case Prefilled():
+                self._prefilled(event)
+            case Round():
+                self._round(event)
+            case Finished():
+                self._finished(event)
+            case Failed():
+                self._failed(event)
+
+    def engine_restarted(self) -> None:
+        """A new engine starts; answers and rounds stay."""
+        self.failed, self.loaded, self.loading = None, None, None
+        self.phase = Phase.LOADING
+
+    def forget_answers(self) -> None:
+        """A new conversation; the engine and the vocabulary stay."""
+        self.answers.clear()
+        self.rounds.clear()
+
+    def messages(self) -> list[Message]:
+        """The conversation so far, as the engine takes it; answers that failed are not part of it."""
+        messages: list[Message] = []
+        for answer in self.answers:
+            if answer.finished is None:
+                continue
+            messages.append({"role": "user", "content": answer.prompt})
+            reply: Message = {"role": "assistant", "content": answer.finished.text}
+            if answer.finished.thinking_text:
+                reply["reasoning_content"] = answer.finished.thinking_text
+            messages.append(reply)
+        return messages
+
+    def _prefilled(self, event: Prefilled) -> None:
+        answer = self.answer
+        if answer is None or answer.prefilled is not None or answer.over:
+            answer = self.ask(_last_user_message(event), event.settings)
+        answer.prefilled = event
+        answer.settings = event.settings
+        answer.text = AnswerText(self.vocabulary, event)
+        answer.text.push([event.first_id], PREFILL)
+        self.phase = Phase.RUNNING
+
+    def _round(self, event: Round) -> None:
+        answer = self.answer
+        if answer is None or answer.text is None or answer.over:
+            return
+        answer.text.push(event.committed_ids, len(answer.rounds))
+        answer.rounds.append(event)
+        answer.totals.add(event)
+        self.rounds.append((answer, event))
+
+    def _finished(self, event: Finished) -> None:
+        answer = self.answer
+        if answer is not None and not answer.over:
+            if answer.text is not None:
+                answer.text.close(len(answer.rounds) - 1)
+            answer.finished = event
+        if self.phase is Phase.RUNNING:
+            self.phase = Phase.READY
+
+    def _failed(self, event: Failed) -> None:
+        if event.error == "engine_died":
+            self.loaded = self.loading = None
+        if (answer := self.answer) is not None and not answer.over:
+            answer.failed = event
+        self.failed = event
+        self.phase = Phase.READY if self.loaded else Phase.BROKEN
+
+
+class Viewpoint:
+    """Which round is shown: the newest while following, else the one the user chose."""
+
+    def __init__(self) -> None:
+        self.following = True
+        self._chosen = 0
+
+    def index(self, count: int) -> int | None:
+        """The shown round among ``count`` rounds; None when there is none."""
+        if not count:
+            return None
+        return count - 1 if self.following else min(self._chosen, count - 1)
+
+    def choose(self, index: int, count: int) -> None:
+        """Show one round and stay on it."""
+        if count:
+            self._chosen = max(0, min(index, count - 1))
+            self.following = False
+
+    def move(self, by: int, count: int) -> None:
+        """Step back or forth; a step forth from the newest round follows again."""
+        shown = self.index(count)
+        if shown is None:
+            return
+        if by > 0 and shown + by >= count:
+            self.following = True
+        else:
+            self.choose(shown + by, count)
+
+    def follow(self) -> None:
+        """Show the newest round again, and every one that comes."""
+        self.following = True
+
+
+def stage_ms(times: StageTimes, stage: str) -> float:
+    """Milliseconds of a stage, by its name."""
+    value = getattr(times, stage)
+    assert isinstance(value, float)
+    return value
+
+
+def per_second(tokens: int, ms: float) -> float:
+    """Tokens per second; 0 where no time has passed."""
+    return tokens * 1000.0 / ms if ms > 0 else 0.0
+
+
+def shares(totals: Totals) -> Iterator[tuple[str, float]]:
+    """Each stage's part of the time spent in rounds, in order; nothing before the first round."""
+    spent = sum(totals.ms[stage] for stage in STAGES)
+    if spent > 0:
+        for stage in STAGES:
+            yield stage, totals.ms[stage] / spent
+
+
+def _last_user_message(event: Prefilled) -> str:
+    for message in reversed(event.messages):
+        if message["role"] == "user":
+            return message["content"]
+    return event.prompt_text

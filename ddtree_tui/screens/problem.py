@@ -1,0 +1,69 @@
+"""Something went wrong: one sentence, what to do next, where the details are."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import HorizontalGroup, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from ddtree_tui.controller import Problem
+from ddtree_tui.escape import escape
+
+
+class ProblemScreen(ModalScreen[str]):
+    """Dismissed with ``restart``, ``close`` or ``quit``. Nothing said here is read as markup."""
+
+    BINDINGS = [
+        Binding("escape", "answer('close')", "Close"),
+        Binding("left,up", "app.focus_previous", show=False),
+        Binding("right,down", "app.focus_next", show=False),
+    ]
+    DEFAULT_CSS = """
+    ProblemScreen {
+        align: center middle;
+        background: $background 60%;
+        #problem {
+            width: 76; max-width: 92%; height: auto; max-height: 92%;
+            padding: 1 3; background: $surface; border-left: thick $wrong;
+        }
+        Static { width: 1fr; height: auto; margin-bottom: 1; }
+        #problem-title { text-style: bold; color: $wrong; }
+        #problem-hint { color: $foreground; }
+        #problem-log { color: $quiet; }
+        HorizontalGroup { height: auto; }
+        Button {
+            margin-right: 2; height: 1; min-width: 0; padding: 0 2; border: none;
+            background: $panel; color: $foreground; text-style: none;
+        }
+        Button:focus { background: $shown; color: $background; text-style: bold; }
+    }
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        self.problem = problem
+
+    def compose(self) -> ComposeResult:
+        """Sentence, remedy, log, buttons; the most likely button has the focus."""
+        problem = self.problem
+        with Vertical(id="problem"):
+            yield Static(escape(problem.title), id="problem-title", markup=False)
+            yield Static(escape(problem.message, keep_newlines=True), id="problem-message", markup=False)
+            if problem.hint:
+                yield Static(escape(problem.hint, keep_newlines=True), id="problem-hint", markup=False)
+            if problem.log_path is not None:
+                yield Static(f"Details: {escape(str(problem.log_path))}", id="problem-log", markup=False)
+            with HorizontalGroup():
+                if problem.restart:
+                    yield Button("Restart engine", id="restart", compact=True)
+                yield Button("Close", id="close", compact=True)
+                yield Button("Quit", id="quit", compact=True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id or "close")
+
+    def action_answer(self, answer: str) -> None:
+        """Close with an answer."""
+        self.dismiss(answer)

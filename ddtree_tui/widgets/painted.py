@@ -1,0 +1,108 @@
+"""Widgets that draw lines from styled parts through the Line API, with cached strips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+Span = tuple[str, str]
+"""Text, and the component class (without prefix) that styles it."""
+
+
+class RoleStyles(Widget):
+    """Looks up component classes once per theme. Model text goes into segments, never into markup."""
+
+    ROLES: ClassVar[tuple[str, ...]] = ()
+
+    _role_styles: dict[str, Style] | None = None
+
+    def role_style(self, role: str) -> Style:
+        """The style of a component class of this widget, on this widget's background."""
+        if self._role_styles is None:
+            self._role_styles = {name: self.get_component_rich_style(name) for name in self.ROLES}
+        return self._role_styles.get(role) or self.rich_style
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._role_styles = None
+        self.forget_strips()
+
+    def forget_strips(self) -> None:
+        """Drop what was drawn in other colours or for other content."""
+
+    def strip(self, spans: Iterable[Span]) -> Strip:
+        """One line of the screen."""
+        style = self.role_style
+        return Strip([Segment(text, style(role)) for text, role in spans])
+
+
+class Lines(RoleStyles):
+    """A widget of fixed lines: ``draw`` says what they are, ``show`` takes new content."""
+
+    DEFAULT_CSS = "Lines { height: 1; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._drawn: list[Strip] | None = None
+
+    def draw(self, width: int, height: int) -> list[list[Span]]:
+        """The lines for this size."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Content has changed."""
+        self.forget_strips()
+        self.refresh()
+
+    def forget_strips(self) -> None:
+        self._drawn = None
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if self._drawn is None:
+            lines = self.draw(width, self.size.height)
+            self._drawn = [self.strip(line).adjust_cell_length(width, self.rich_style) for line in lines]
+        return self._drawn[y] if y < len(self._drawn) else Strip.blank(width, self.rich_style)
+
+
+class ScrolledLines(RoleStyles, ScrollView):
+    """A scrolling widget of lines. Subclasses keep ``line_count`` and draw one line at a time."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._strips: dict[int, Strip] = {}
+
+    def draw_line(self, line: int) -> Strip:
+        """Line ``line`` of the content, as wide as it is."""
+        raise NotImplementedError
+
+    def forget_strips(self) -> None:
+        self._strips = {}
+
+    def render_line(self, y: int) -> Strip:
+        scroll_x, scroll_y = self.scroll_offset
+        line = y + scroll_y
+        strip = self._strips.get(line)
+        if strip is None:
+            strip = self._strips[line] = self.draw_line(line)
+        width = self.size.width
+        return strip.crop_extend(scroll_x, scroll_x + width, self.rich_style)
+
+
+def spread(left: list[Span], right: list[Span], width: int) -> list[Span]:
+    """``left`` and ``right`` at the two ends of a line; ``right`` gives way when both do not fit."""
+    from rich.cells import cell_len
+
+    used = sum(cell_len(text) for text, _ in left) + sum(cell_len(text) for text, _ in right)
+    if used + 1 > width:
+        return left
+    return [*left, (" " * (width - used), ""), *right]

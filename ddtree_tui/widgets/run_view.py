@@ -1,0 +1,75 @@
+"""The conversation, its rounds and its numbers: everything between the first line and the knobs."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+
+from ddtree_tui.draft_shape import DraftShape
+from ddtree_tui.run import Answer, Session, Viewpoint
+from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.round_heading import RoundHeading
+from ddtree_tui.widgets.stats import DEFAULT_BLOCK, Numbers, Stats
+from ddtree_tui.widgets.timeline import Timeline
+from ddtree_tui.widgets.transcript import Transcript
+from engine.events import Round
+
+ZOOMS = ("", "-only-tree", "-only-text")
+
+
+class RunView(Vertical):
+    """Hands the newest state to its parts, each only what has changed for it."""
+
+    DEFAULT_CSS = """
+    RunView {
+        height: 1fr;
+        Timeline { margin: 0 1; }
+        DraftTreeView { padding: 0 0 0 1; }
+        Transcript { padding: 0 0 0 1; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._shown: Round | None = None
+        self._timeline_key: tuple[int, int | None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Text and numbers above, the tree of the shown round and the timeline below."""
+        with Container(id="upper"):
+            yield Transcript(id="transcript")
+            yield Stats(id="stats")
+        yield RoundHeading(id="heading")
+        yield DraftTreeView(id="tree")
+        yield Timeline(id="timeline")
+
+    def show(self, session: Session, viewpoint: Viewpoint) -> None:
+        """Paint the newest state."""
+        count = len(session.rounds)
+        index = viewpoint.index(count)
+        answer, round_ = session.rounds[index] if index is not None else (None, None)
+        shown_in_answer = index - answer.first_round if answer is not None and index is not None else 0
+        tree = self.query_one(DraftTreeView)
+        if round_ is not self._shown:
+            self._shown = round_
+            tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
+        self.query_one(RoundHeading).show(answer, round_, index or 0, count, viewpoint.following, tree.hidden)
+        if (count, index) != self._timeline_key:
+            self._timeline_key = (count, index)
+            self.query_one(Timeline).show(session, index)
+        self._show_numbers(session, answer, shown_in_answer)
+        marked = (answer, shown_in_answer) if answer is not None else None
+        self.query_one(Transcript).show(session, marked, not viewpoint.following)
+
+    def zoom(self) -> None:
+        """All, only the tree, only the text."""
+        current = next((zoom for zoom in ZOOMS[1:] if self.has_class(zoom)), "")
+        following = ZOOMS[(ZOOMS.index(current) + 1) % len(ZOOMS)]
+        self.remove_class(*ZOOMS[1:])
+        if following:
+            self.add_class(following)
+
+    def _show_numbers(self, session: Session, answer: Answer | None, shown_in_answer: int) -> None:
+        block = session.loaded.block_size if session.loaded else None
+        numbers = Numbers(answer, shown_in_answer, block or DEFAULT_BLOCK) if answer is not None else None
+        self.query_one(Stats).show(numbers)

@@ -1,0 +1,189 @@
+"""Numbers of the run: a panel where there is room, one line where there is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from ddtree_tui.glyphs import BARS
+from ddtree_tui.run import STAGES, Answer, stage_ms
+from ddtree_tui.widgets.painted import Lines, Span
+from ddtree_tui.widgets.round_heading import WRONG
+
+SHADES = "▓▒█░▚"
+"""One per stage, so that the bar of stage times can be read without colours."""
+LABEL_CELLS, NUMBER_CELLS = 28, 9
+BIN_CELLS = 2
+DEFAULT_BLOCK = 16
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is shown: one round (by its index in the answer) against its whole answer."""
+
+    answer: Answer
+    index: int
+    block_size: int
+
+
+class Stats(Lines):
+    """Shown round and run side by side, the histogram of acceptance lengths, the stage times."""
+
+    ROLES = ("title", "label", "number", "quiet", "bar", "shown", "wrong")
+    COMPONENT_CLASSES = set(ROLES)
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    Stats {
+        .title { color: $quiet; text-style: bold; }
+        .label { color: $quiet; }
+        .number { color: $foreground; text-style: bold; }
+        .quiet { color: $faint; }
+        .bar { color: $bar; }
+        .shown { color: $shown; text-style: bold; }
+        .wrong { color: $on-wrong; background: $wrong; text-style: bold; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._numbers: Numbers | None = None
+
+    def show(self, numbers: Numbers | None) -> None:
+        """Take new numbers; None shows dashes."""
+        self._numbers = numbers
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> list[list[Span]]:
+        if height < 4:
+            return [self._one_line(width)]
+        lines = self._table()
+        if self._numbers and self._numbers.answer.wrong:
+            lines.insert(0, [(f" {WRONG} ", "wrong")])
+        stages = self._stages(width)
+        histogram = self._histogram(width, height - len(lines) - len(stages) - 4)
+        for block in (histogram, stages):
+            if block and len(lines) + len(block) < height:
+                lines += [[], *block]
+        return lines
+
+    def _one_line(self, width: int) -> list[Span]:
+        if self._numbers is None:
+            return [("acceptance – mean –   tokens/s – mean –", "quiet")]
+        answer, index = self._numbers.answer, self._numbers.index
+        parts: list[list[Span]] = []
+        if answer.rounds:
+            round_ = answer.rounds[index]
+            parts += [
+                [("accept ", "label"), (str(round_.acceptance_length), "number"),
+                 (" mean ", "label"), (f"{mean_length(answer):.2f}", "number")],
+                [("tok/s ", "label"), (f"{answer.recent_tokens_per_second(index):.0f}", "number"),
+                 (" mean ", "label"), (f"{speed(answer):.0f}", "number")],
+                [(f"{answer.tokens}", "number"), (" tokens ", "label"),
+                 (f"{len(answer.rounds)}", "number"), (" rounds", "label")],
+                [(f"{round_.ms.total:.0f} ms", "number")],
+                [("draft ", "label"), (f"{round_.ms.draft:.0f}", "number"),
+                 (" verify ", "label"), (f"{round_.ms.verify:.0f}", "number")],
+            ]  # fmt: skip
+        spans: list[Span] = []
+        for part in parts:
+            candidate = [*spans, *([("  ", "label")] if spans else []), *part]
+            if sum(cell_len(text) for text, _ in candidate) > width:
+                break
+            spans = candidate
+        return spans
+
+    def _table(self) -> list[list[Span]]:
+        answer = self._numbers.answer if self._numbers else None
+        count = f"{answer.tokens} tokens, {len(answer.rounds)} rounds" if answer else ""
+        rows = [
+            (("acceptance length", "–", "–")),
+            ("tokens per second", "–", "–"),
+            ("milliseconds", "–", "–"),
+        ]
+        if self._numbers is not None and answer is not None and answer.rounds:
+            index = self._numbers.index
+            round_ = answer.rounds[index]
+            rows = [
+                ("acceptance length", str(round_.acceptance_length), f"{mean_length(answer):.2f}"),
+                (
+                    "tokens per second",
+                    f"{answer.recent_tokens_per_second(index):.1f}",
+                    f"{speed(answer):.1f}",
+                ),
+                ("milliseconds", f"{round_.ms.total:.1f}", f"{answer.totals.mean_ms('total'):.1f}"),
+            ]
+        heading: list[Span] = [
+            (count.ljust(LABEL_CELLS), "label"),
+            ("round".rjust(NUMBER_CELLS), "title"),
+            ("run".rjust(NUMBER_CELLS), "title"),
+        ]
+        return [heading, *(_row(*row) for row in rows)]
+
+    def _histogram(self, width: int, rows: int) -> list[list[Span]]:
+        """Rounds per acceptance length, 1 to the block size; the shown round's length is marked."""
+        if self._numbers is None or rows < 1 or not self._numbers.answer.rounds:
+            return []
+        answer = self._numbers.answer
+        counts = answer.totals.histogram
+        bins = max(self._numbers.block_size, len(counts) - 1)
+        bins = min(bins, width // BIN_CELLS)
+        rows = min(rows, 4)
+        highest = max(counts)
+        shown = answer.rounds[self._numbers.index].acceptance_length
+        lines: list[list[Span]] = [[("rounds by acceptance length", "title")]]
+        for row in range(rows - 1, -1, -1):
+            line: list[Span] = []
+            for length in range(1, bins + 1):
+                count = counts[length] if length < len(counts) else 0
+                eighths = max(1, round(count * 8 * rows / highest)) if count else 0
+                bar = BARS[max(0, min(8, eighths - 8 * row))]
+                line.append((bar.ljust(BIN_CELLS), "shown" if length == shown else "bar"))
+            lines.append(line)
+        axis = ""
+        for length in (1, *range(4, bins + 1, 4)):
+            axis = axis.ljust((length - 1) * BIN_CELLS) + str(length)
+        mark = (shown - 1) * BIN_CELLS
+        if shown <= bins:
+            axis = axis.ljust(mark)
+            label = f"▲{shown}"
+            lines.append([(axis[:mark], "quiet"), (label, "shown"), (axis[mark + len(label) :], "quiet")])
+        return lines
+
+    def _stages(self, width: int) -> list[list[Span]]:
+        """A bar of the round's milliseconds, a shade per stage, and the numbers under it."""
+        if self._numbers is None or not self._numbers.answer.rounds:
+            return []
+        times = self._numbers.answer.rounds[self._numbers.index].ms
+        spent = sum(stage_ms(times, stage) for stage in STAGES)
+        numbers: list[list[Span]] = [[]]
+        bar, used = "", 0
+        for stage, shade in zip(STAGES, SHADES, strict=True):
+            ms = stage_ms(times, stage)
+            bar += shade * round(width * ms / spent) if spent else ""
+            value = f"{ms:.1f}"
+            cells = len(stage) + len(value) + 5
+            if used + cells > width + 2:
+                numbers.append([])
+                used = 0
+            used += cells
+            numbers[-1] += [(f"{shade} ", "bar"), (f"{stage} ", "label"), (f"{value}  ", "number")]
+        return [[(bar[:width], "bar")], *numbers]
+
+
+def mean_length(answer: Answer) -> float:
+    """Mean acceptance length: the engine's own once the answer is over."""
+    return answer.finished.mean_acceptance_length if answer.finished else answer.totals.mean_acceptance_length
+
+
+def speed(answer: Answer) -> float:
+    """Tokens per second of the whole answer: the engine's own once it is over."""
+    return answer.finished.tokens_per_second if answer.finished else answer.totals.tokens_per_second
+
+
+def _row(label: str, left: str, right: str) -> list[Span]:
+    return [
+        (label.ljust(LABEL_CELLS), "label"),
+        (left.rjust(NUMBER_CELLS), "number"),
+        (right.rjust(NUMBER_CELLS), "number"),
+    ]

@@ -1,0 +1,193 @@
+"""An engine that plays synthetic rounds: in this process for quick tests, or as a worker for real pipes."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from make_recording import Recording
+
+from engine.commands import (
+    AnyCommand,
+    Cancel,
+    Generate,
+    Load,
+    Pause,
+    Quit,
+    Resume,
+    Set,
+    Step,
+    decode_command,
+)
+from engine.control import Control
+from engine.errors import EngineError
+from engine.events import AnyEvent, Failed, Finished, Prefilled, Round, encode_event
+
+
+class Script:
+    """Answers commands with events, at ``rounds_per_second``. ``emit`` is called from a thread of its own.
+
+    A prompt of ``die`` ends the worker, ``fail`` fails the run.
+    """
+
+    def __init__(
+        self,
+        emit: Callable[[AnyEvent], None],
+        *,
+        rounds: int = 40,
+        rounds_per_second: float = 200.0,
+        seed: int = 0,
+        load_seconds: float = 0.0,
+        awkward: float = 0.1,
+    ) -> None:
+        self.emit = emit
+        self.rounds = rounds
+        self.pace = 1 / rounds_per_second
+        self.load_seconds = load_seconds
+        self.recording = Recording(seed, awkward=awkward, ms=1000 * self.pace)
+        self.control = Control()
+        self.emitted: list[float] = []
+
+    def do(self, command: AnyCommand) -> None:
+        """Take one command; answers come later."""
+        match command:
+            case Load():
+                threading.Thread(target=self._load, daemon=True).start()
+            case Generate():
+                self.control = Control()
+                threading.Thread(target=self._generate, args=(command, self.control), daemon=True).start()
+            case Set():
+                self.control.update(**command.settings)
+            case Pause():
+                self.control.pause()
+            case Resume():
+                self.control.resume()
+            case Step():
+                self.control.step()
+            case Cancel():
+                self.control.cancel()
+
+    def _load(self) -> None:
+        for event in self.recording.start():
+            time.sleep(self.load_seconds / 5)
+            self.emit(event)
+
+    def _generate(self, command: Generate, control: Control) -> None:
+        prompt = command.messages[-1]["content"]
+        if prompt == "fail":
+            self.emit(Failed(error="prompt_too_long", message="The prompt is too long.", hint="Shorten it."))
+            return
+        start = time.monotonic()
+        settings = command.settings
+        recording = self.recording
+        recording.rng = random.Random(f"{recording.seed} {prompt}")
+        done: list[Round] = []
+        events = recording.answer(prompt, settings=settings, rounds=1, history=tuple(command.messages[:-1]))
+        prefilled = next(events)
+        assert isinstance(prefilled, Prefilled)
+        self.emit(prefilled)
+        output, position = [prefilled.first_id], len(prefilled.prompt_ids)
+        reason = "stop"
+        for index in range(self.rounds):
+            new = control.before_round(settings)
+            if new is None:
+                reason = "cancelled"
+                break
+            settings = new
+            time.sleep(self.pace)
+            round_ = recording.round(
+                settings,
+                index,
+                position,
+                output[-1],
+                stop=index == self.rounds - 1,
+                t=time.monotonic() - start,
+            )
+            self.emitted.append(time.monotonic())
+            self.emit(round_)
+            done.append(round_)
+            output += round_.committed_ids
+            position += round_.acceptance_length
+        finished: Finished = recording.finished(settings, output, done, time.monotonic() - start, reason)
+        self.emit(finished)
+
+
+class ScriptedEngine:
+    """Satisfies ``ddtree_tui.controller.Engine`` without a process."""
+
+    def __init__(self, *, fail_to_load: Failed | None = None, **script: float) -> None:
+        self.sent: list[AnyCommand] = []
+        self.starts = 0
+        self.stopped = False
+        self.queue: deque[AnyEvent] = deque()
+        self.trouble: deque[EngineError] = deque()
+        self.fail_to_load = fail_to_load
+        self.script = Script(self.queue.append, **script)  # type: ignore[arg-type]
+
+    def start(self) -> None:
+        self.starts += 1
+        if self.fail_to_load is not None:
+            self.queue.append(self.fail_to_load)
+        else:
+            self.send(Load(settings=_load_settings()))
+
+    def send(self, command: AnyCommand) -> None:
+        self.sent.append(command)
+        if isinstance(command, Generate) and command.messages[-1]["content"] == "die":
+            self.queue.append(
+                Failed(
+                    error="engine_died", message="The engine was killed by signal 9.", hint="Start it again."
+                )
+            )
+            return
+        self.script.do(command)
+
+    def drain(self) -> list[AnyEvent]:
+        return [self.queue.popleft() for _ in range(len(self.queue))]
+
+    def problems(self) -> list[EngineError]:
+        return [self.trouble.popleft() for _ in range(len(self.trouble))]
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.script.control.cancel()
+
+    def sent_of(self, kind: type) -> list[AnyCommand]:
+        """The commands of one kind, in order."""
+        return [command for command in self.sent if isinstance(command, kind)]
+
+
+def _load_settings() -> object:
+    from engine.settings import LoadSettings
+
+    return LoadSettings()
+
+
+def main() -> None:
+    """A worker on pipes, as ``engine.worker`` is one."""
+    lock = threading.Lock()
+
+    def emit(event: AnyEvent) -> None:
+        with lock:
+            sys.stdout.buffer.write(encode_event(event) + b"\n")
+            sys.stdout.buffer.flush()
+
+    script = Script(emit, rounds_per_second=float(sys.argv[1]) if len(sys.argv) > 1 else 30.0, rounds=60)
+    for line in sys.stdin.buffer:
+        command = decode_command(line)
+        if isinstance(command, Quit):
+            break
+        if isinstance(command, Generate) and command.messages[-1]["content"] == "die":
+            import os
+            import signal
+
+            os.kill(os.getpid(), signal.SIGKILL)
+        script.do(command)
+
+
+if __name__ == "__main__":
+    main()
