@@ -1,7 +1,7 @@
 """Are the modes the target's own text? ``python -m engine.demo.lossless --prompts 200 --out FILE``.
 
 Answers held-out questions with the demo pair in float32, thinking off and on: greedy by transformers' own
-``generate``, by ``ar``, ``chain`` and ``tree`` at several budgets, then sampled by all three modes, and compares
+``generate``, by ``ar``, ``chain`` and ``tree`` at several budgets, then sampled by all three, and compares
 token ids. One JSON line per question and thinking mode; a killed run goes on where it was.
 """
 
