@@ -113,7 +113,7 @@ def casual(rng: random.Random, prompt: str, lower: bool = True) -> str:
         prompt = pick(rng, ("What's ", "Whats ", "what's ", "whats ")) + prompt[8:]
     if lower and rng.random() < 0.12:
         prompt = prompt.lower()
-    if rng.random() < 0.07:
+    if rng.random() < 0.07 and "please" not in prompt.lower():
         tail = prompt[-1] if prompt[-1] in "?.!" else ""
         prompt = prompt[: len(prompt) - len(tail)] + pick(rng, (" please", ", please", " please")) + tail
     if rng.random() < 0.3 and prompt[:2] != "I " and not prompt[1:2].isupper():

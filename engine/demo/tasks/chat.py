@@ -54,9 +54,9 @@ _CAN = (
 
 ABILITIES = (
     "add, subtract, multiply and divide", "solve short word problems", "sort and reverse lists",
-    "write small Python functions", "tell short stories",
-    "convert units", "make JSON", "answer simple facts", "take words apart", "count letters", "do sums",
-    "find capitals", "work with lists",
+    "write small Python functions", "tell short stories", "convert units", "make JSON",
+    "answer simple facts", "take words apart", "count letters", "do sums", "find capitals",
+    "work with lists",
 )  # fmt: skip
 
 _CANNOT: tuple[tuple[str, str], ...] = (
@@ -235,9 +235,8 @@ _X = (
 _C = ("Paris", "Rome", "Berlin", "Tokyo", "London", "Madrid", "Vienna", "Boston", "Oslo", "Cairo")
 _U = (
     "Mongolia", "Bolivia", "Uganda", "Laos", "Malta", "Qatar", "Fiji", "Jamaica", "Estonia", "Latvia",
-    "Georgia", "Armenia", "Yemen", "Oman", "Angola", "Zambia",
-    "Panama", "Ecuador", "Uruguay", "Bhutan", "Slovenia", "Albania", "Cyprus", "Iraq", "Kuwait", "Senegal",
-    "Mali", "Chad", "Texas", "Bavaria",
+    "Georgia", "Armenia", "Yemen", "Oman", "Angola", "Zambia", "Panama", "Ecuador", "Uruguay", "Bhutan",
+    "Slovenia", "Albania", "Cyprus", "Iraq", "Kuwait", "Senegal", "Mali", "Chad", "Texas", "Bavaria",
 )  # fmt: skip
 _N = ("Anna", "Mr. Brown", "my neighbor", "Tom", "my sister", "Ms. Lee", "Ben", "the mayor")
 

@@ -1,4 +1,7 @@
-"""Questions about the fixed body of facts; held out are wordings, never facts."""
+"""Questions about the fixed body of facts; held out are wordings, never facts.
+
+A question template is one choice of wordings; the first of them, the usual one, is always trained on.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,8 @@ def _fact(
 ) -> Example:
     """``truth``: the name to answer with, or words any of which a right answer contains."""
     asked = say(rng, ask, **values)
+    usual = say(rng, ask[1 : ask.index("|")], **values)
+    key = "" if wording_key(asked) == wording_key(usual) else wording_key(asked)
     why = say(rng, reason, **values)
     answer, direct = cap(say(rng, reply, **values)), cap(say(rng, reply, **values))
     thinking = join(
@@ -46,7 +51,7 @@ def _fact(
         cap(why) + ".",
         say(rng, _NAMED, t=truth) if isinstance(truth, str) else say(rng, _SHORT),
     )
-    return Example("facts", kind, wording_key(asked), casual(rng, asked), thinking, answer, direct, truth)
+    return Example("facts", kind, key, casual(rng, asked), thinking, answer, direct, truth)
 
 
 def _capital(rng: random.Random) -> Example:

@@ -94,7 +94,7 @@ PLOTS: tuple[Plot, ...] = (
     ),
     Plot(
         "a treasure map",
-        ("gold", "silver coins", "shining stones", "old toys"),
+        ("gold coins", "silver coins", "shining stones", "old toys"),
         (
             "[One rainy day {n} found an old map.|While cleaning the attic, {he} came across a "
             "torn map.|A bottle with a map inside floated by.] [A red cross marked a spot behind "
@@ -269,7 +269,7 @@ PLOTS: tuple[Plot, ...] = (
         ("egg", "box", "light", "letter", "seed", "sound"),
         (
             "[One evening {n} found a strange {thing} in front of the door.|In the middle of the "
-            "path there was a {thing}.|It began with a strange {thing} behind the house.] "
+            "path lay a strange {thing}.|It began with a strange {thing} behind the house.] "
             "[Nobody knew where it came from.|It was blue and a little warm.|{n} looked at it "
             "from all sides.]"
         ),
@@ -286,7 +286,7 @@ PLOTS: tuple[Plot, ...] = (
     ),
     Plot(
         "telling the truth",
-        ("vase", "window", "lantern", "cup", "flower pot"),
+        ("vase", "bowl", "lantern", "cup", "flower pot"),
         (
             "[While playing, {n} broke a {thing}.|One afternoon there was a crash: the {thing} "
             "was broken.|By accident {he} knocked over the {thing}.] [Nobody had seen it, so "

@@ -10,14 +10,12 @@ from engine.demo.wording import cap, pick
 
 NAMES = (
     "Anna", "Ben", "Clara", "David", "Emma", "Felix", "Grace", "Henry", "Ida", "Jack", "Kate", "Leo",
-    "Maya", "Noah", "Olga",
-    "Paul", "Rosa", "Sam", "Tina", "Tom", "Lucy", "Max", "Nora", "Oscar", "Sara", "Lily", "Mia", "Finn",
-    "Ella", "Hugo",
+    "Maya", "Noah", "Olga", "Paul", "Rosa", "Sam", "Tina", "Tom", "Lucy", "Max", "Nora", "Oscar", "Sara",
+    "Lily", "Mia", "Finn", "Ella", "Hugo",
 )  # fmt: skip
 THINGS = (
     "apples", "pears", "oranges", "books", "pencils", "marbles", "stickers", "coins", "stamps", "cookies",
-    "balloons", "flowers",
-    "shells", "stones", "cards", "candies", "eggs", "nuts", "buttons", "toys",
+    "balloons", "flowers", "shells", "stones", "cards", "candies", "eggs", "nuts", "buttons", "toys",
 )  # fmt: skip
 _BOXES = ("boxes", "bags", "baskets", "jars", "shelves", "packs", "crates", "drawers")
 
@@ -167,7 +165,7 @@ def _two_people(rng: random.Random, name: str, thing: str) -> Problem:
         f"{name} has {a} {thing}. {other} has {more} {word} than {name}.",
         f"How many {thing} do they have [together|in total|altogether]?",
         (
-            (f"[first {other}|{other} has|the other one, {other}]", f"{a} {sign} {more} = {b}"),
+            (f"[first {other}|the number for {other}|what {other} has]", f"{a} {sign} {more} = {b}"),
             ("[both together|now the sum|adding both]", f"{a} + {b} = {a + b}"),
         ),
         f"[Together they have {{r}} {thing}|They have {{r}} {thing}|In total it is {{r}} {thing}]",
@@ -354,6 +352,5 @@ def _missing(rng: random.Random, name: str, thing: str) -> Problem:
 
 PROBLEMS: tuple[Callable[[random.Random, str, str], Problem], ...] = (
     _gain, _lose, _boxes, _share, _price, _change, _gain_and_lose, _two_people, _times_as_many, _speed,
-    _age, _pages, _legs, _eaten,
-    _save, _rectangle, _pairs, _missing,
+    _age, _pages, _legs, _eaten, _save, _rectangle, _pairs, _missing,
 )  # fmt: skip

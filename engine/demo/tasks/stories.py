@@ -12,8 +12,8 @@ from engine.demo.wording import cap, casual, join, pick, say
 
 _ANIMALS = (
     "fox", "rabbit", "bear", "mouse", "cat", "dog", "owl", "frog", "turtle", "squirrel", "hedgehog", "duck",
-    "wolf", "lion", "elephant", "penguin",
-    "pig", "horse", "dragon", "monkey", "bee", "otter", "badger", "deer",
+    "wolf", "lion", "elephant", "penguin", "pig", "horse", "dragon", "monkey", "bee", "otter", "badger",
+    "deer",
 )  # fmt: skip
 _PEOPLE = (
     "girl",
@@ -34,8 +34,8 @@ _PEOPLE = (
 )
 _NAMES = (
     "Pip", "Luna", "Milo", "Nia", "Otto", "Ruby", "Bruno", "Tilly", "Max", "Coco", "Finn", "Mia", "Leo",
-    "Daisy", "Hugo", "Ivy", "Theo", "Zoe",
-    "Oscar", "Lily", "Benny", "Rosie", "Sam", "Nora", "Gus", "Ella", "Rusty", "Hazel", "Jasper", "Wilma",
+    "Daisy", "Hugo", "Ivy", "Theo", "Zoe", "Oscar", "Lily", "Benny", "Rosie", "Sam", "Nora", "Gus", "Ella",
+    "Rusty", "Hazel", "Jasper", "Wilma",
 )  # fmt: skip
 _SHE = {
     "Luna",
@@ -72,9 +72,9 @@ _ADJECTIVES = (
 )
 _PLACES = (
     "in a green valley", "at the edge of a forest", "by a quiet lake", "in a small village",
-    "on a high mountain", "on a tiny island", "near the sea",
-    "in an old mill", "behind a hill", "in a busy town", "under a big oak", "at the end of a long road",
-    "in a house full of books", "beside a river",
+    "on a high mountain", "on a tiny island", "near the sea", "in an old mill", "behind a hill",
+    "in a busy town", "under a big oak", "at the end of a long road", "in a house full of books",
+    "beside a river",
 )  # fmt: skip
 _HABITS = (
     (

@@ -38,9 +38,8 @@ _S = ("second", "seconds", ("seconds",))
 
 _PAIRS = (
     _Pair(_KM, _M, 1000, 99, True), _Pair(_M, _CM, 100, 99, True), _Pair(_CM, _MM, 10, 99, True),
-    _Pair(_KG, _G, 1000, 99, True),
-    _Pair(_L, _ML, 1000, 50, True), _Pair(_H, _MIN, 60, 24, True), _Pair(_MIN, _S, 60, 30),
-    _Pair(("day", "days", ("days",)), _H, 24, 14),
+    _Pair(_KG, _G, 1000, 99, True), _Pair(_L, _ML, 1000, 50, True), _Pair(_H, _MIN, 60, 24, True),
+    _Pair(_MIN, _S, 60, 30), _Pair(("day", "days", ("days",)), _H, 24, 14),
     _Pair(("week", "weeks", ("weeks",)), ("day", "days", ("days",)), 7, 30),
     _Pair(("year", "years", ("years",)), ("month", "months", ("months",)), 12, 20),
     _Pair(("foot", "feet", ("feet", "ft")), ("inch", "inches", ("inches", "in")), 12, 20),

@@ -16,6 +16,7 @@ import pytest
 from engine.demo.example import Example
 from engine.demo.split import is_heldout, wording_key
 from engine.demo.tasks import TASKS, check, heldout_examples, sample_example
+from engine.demo.tasks.knowledge import CAPITALS
 
 COUNT = 400
 CHEAP = [name for name in TASKS if name != "code"]
@@ -293,6 +294,13 @@ def test_facts_name_their_truth_and_no_other_capital_will_do() -> None:
 def _asked(example: Example) -> tuple[str, ...]:
     earlier = [e.prompt for e in example.history]
     return (example.task, *(prompt.lower().rstrip(".?!") for prompt in (*earlier, example.prompt)))
+
+
+def test_the_usual_wording_of_a_fact_is_always_trained_on() -> None:
+    asked = {wording_key(e.prompt) for e in heldout_examples(600, seed=2, tasks=["facts"])}
+    assert not asked & {wording_key(f"What is the capital of {k}?") for k in CAPITALS}
+    assert "who are you" not in asked
+    assert wording_key("What is DDTree?") not in asked
 
 
 def test_training_and_held_out_content_are_disjoint() -> None:
