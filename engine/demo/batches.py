@@ -67,7 +67,7 @@ class Batch:
 
 
 def batches(
-    data: Corpus, *, tokens: int, pad_id: int, seed: int, skip: int, max_length: int, multiple: int = 16
+    data: Corpus, *, tokens: int, pad_id: int, seed: int, skip: int, max_length: int, multiple: int = 8
 ) -> Iterator[Batch]:
     """Batches of at most ``tokens`` tokens for ever, reshuffled every epoch; the first ``skip`` are left out.
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from transformers.models.qwen3_5 import modeling_qwen3_5
 
-CHUNK = 64
+CHUNK = 32
 _NAME = "torch_chunk_gated_delta_rule"
 Within = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, ...]]
 

@@ -33,7 +33,7 @@ class Recipe:
 
     seed: int = 17
     # data
-    corpus_tokens: int = 60_000_000
+    corpus_tokens: int = 100_000_000
     max_length: int = 384
     # target
     hidden_size: int = 384
