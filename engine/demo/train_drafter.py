@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 from transformers import Qwen3_5ForCausalLM
 
 from engine.demo.batches import Batch, batches
-from engine.demo.checkpoint import save_state
+from engine.demo.train_state import save_state
 from engine.demo.corpus import Corpus
 from engine.demo.delta import training_delta_rule
 from engine.demo.export import embedding_matrix
