@@ -23,7 +23,6 @@ from transformers.utils import logging as transformers_logging
 
 from engine.demo.acceptance import measure_acceptance
 from engine.demo.chat import END_OF_TEXT, MASK, TURN_END
-from engine.demo.train_state import read_facts, write_facts
 from engine.demo.corpus import Corpus, build_corpus, load_corpus
 from engine.demo.evaluate import answer_examples, heldout_loss, summarize_answers, token_id, wrong_answers
 from engine.demo.export import drafter_config, export_drafter, export_target, load_target
@@ -34,6 +33,7 @@ from engine.demo.report import MODES, targets_met, versions, write_report
 from engine.demo.tasks import heldout_examples
 from engine.demo.tokenizer import build_tokenizer, load_tokenizer
 from engine.demo.train_drafter import train_drafter
+from engine.demo.train_state import read_facts, write_facts
 from engine.demo.train_target import train_target
 from engine.drafter_load import load_drafter
 from engine.errors import EngineError

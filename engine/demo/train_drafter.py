@@ -15,12 +15,12 @@ from torch.nn.functional import cross_entropy
 from transformers import Qwen3_5ForCausalLM
 
 from engine.demo.batches import Batch, batches
-from engine.demo.train_state import save_state
 from engine.demo.corpus import Corpus
 from engine.demo.delta import training_delta_rule
 from engine.demo.export import embedding_matrix
 from engine.demo.progress import Progress
 from engine.demo.recipe import Recipe
+from engine.demo.train_state import save_state
 from engine.demo.train_target import adamw, optimize, parameters, progress_facts, resume
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig

@@ -11,13 +11,13 @@ from torch.nn.functional import cross_entropy
 from transformers import Qwen3_5ForCausalLM
 
 from engine.demo.batches import Batch, batches
-from engine.demo.train_state import load_state, save_state
 from engine.demo.corpus import Corpus
 from engine.demo.delta import training_delta_rule
 from engine.demo.export import target_config
 from engine.demo.progress import Progress
 from engine.demo.recipe import Recipe
 from engine.demo.schedule import Schedule
+from engine.demo.train_state import load_state, save_state
 
 
 def train_target(
