@@ -7,6 +7,7 @@ Code and pickles are never fetched.
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from engine.presets import PRESETS
 
 SMALL_FILES = ("*.json", "*.jinja", "*.txt")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
 
 Report = Callable[[str], None]
 
@@ -49,10 +52,14 @@ def locate(model: str, *, name: str | None = None, report: Report) -> Source:
     Raises:
         EngineError: ``model_not_found``, ``model_gated``, ``hub_unreachable``.
     """
-    folder = Path(model).expanduser()
-    if folder.is_dir():
+    try:
+        folder = Path(model).expanduser()
+        is_folder, is_file = folder.is_dir() and model != "", folder.is_file()
+    except (OSError, RuntimeError, ValueError) as error:  # no such home, a name too long
+        raise _not_found(model, repr(error)) from error
+    if is_folder:
         return Source(name=name or folder.resolve().name, folder=folder)
-    if not _HUB_ID.fullmatch(model) or folder.exists():
+    if is_file or not _HUB_ID.fullmatch(model):
         raise _not_found(model)
     snapshot = _download(model, None, SMALL_FILES, report)
     return Source(name=name or model, folder=snapshot, hub_id=model, revision=snapshot.name)
@@ -92,6 +99,13 @@ def _download(hub_id: str, revision: str | None, patterns: Sequence[str], report
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise _not_found(hub_id, repr(error)) from error
     except Exception as error:  # whatever the network below the hub's client raises
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+            raise EngineError(
+                "cache_unwritable",
+                f"{hub_id} cannot be stored in the hub's cache: {error.strerror}.",
+                "Make room there, or set HF_HOME to another folder.",
+                repr(error),
+            ) from error
         raise EngineError(
             "hub_unreachable",
             f"{hub_id} is not in the local cache, and the hub cannot be reached.",

@@ -23,7 +23,13 @@ from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
 from engine.events import Loaded, Loading, ModelInfo
 from engine.hub import Source, fetch_weights, locate
-from engine.pair_check import check_architecture, check_feature_inputs, check_pair, read_drafter_config
+from engine.pair_check import (
+    check_architecture,
+    check_feature_inputs,
+    check_layers,
+    check_pair,
+    read_drafter_config,
+)
 from engine.presets import PRESETS
 from engine.settings import DecodeSettings
 
@@ -177,11 +183,12 @@ def _check(
 ) -> tuple[Any, DFlashConfig | None, Place]:
     """Everything that can be known before weights are read; weights of hub models are fetched in between."""
     from engine.place import Place
-    from engine.target import SUPPORTED_MODEL_TYPES
+    from engine.target import LAYER_KINDS, SUPPORTED_MODEL_TYPES
     from engine.target_load import NOT_TEXT, read_target_config
 
     check_architecture(target.checkpoint, SUPPORTED_MODEL_TYPES)
     config = read_target_config(target.checkpoint)
+    check_layers(config, LAYER_KINDS)
     place = Place.choose(device, dtype, config)
     dflash = None
     if draft is not None:

@@ -24,11 +24,17 @@ def text_model_type(config: dict[str, Any]) -> str | None:
 
 
 def check_architecture(target: Checkpoint, supported: tuple[str, ...]) -> None:
-    """Refuse a target that cannot be verified here.
+    """Refuse a target whose class cannot be verified here.
 
     Raises:
-        EngineError: ``unsupported_architecture``, ``unsupported_quantization``.
+        EngineError: ``is_a_drafter``, ``unsupported_architecture``, ``unsupported_quantization``.
     """
+    if "dflash_config" in target.config:
+        raise EngineError(
+            "is_a_drafter",
+            f"The model in {target.folder} is a DFlash drafter, which cannot be a target.",
+            "Give it as --drafter, and the target it was trained for as --model.",
+        )
     kind = text_model_type(target.config)
     if kind not in supported:
         raise EngineError(
@@ -41,6 +47,24 @@ def check_architecture(target: Checkpoint, supported: tuple[str, ...]) -> None:
             "unsupported_quantization",
             f"The target in {target.folder} is quantised, which is not supported.",
             "Choose the same model in bfloat16 or float32.",
+        )
+
+
+def check_layers(target_config: Any, supported: tuple[str, ...]) -> None:
+    """Refuse a target with layers of a kind that cannot be verified here.
+
+    Args:
+        target_config: the target's text config, as transformers reads it.
+
+    Raises:
+        EngineError: ``unsupported_architecture``.
+    """
+    unknown = sorted(set(getattr(target_config, "layer_types", None) or ()) - set(supported))
+    if unknown:
+        raise EngineError(
+            "unsupported_architecture",
+            f"The target has layers of the kind {unknown[0]}, which is not supported.",
+            "Supported kinds of layers are " + ", ".join(supported) + ".",
         )
 
 

@@ -32,10 +32,10 @@ def read_target_config(target: Checkpoint) -> Any:
             repr(error),
         ) from error
     if config is not whole:
-        # A multimodal config may say these at its top level only.
+        # Of a multimodal model these are read at the top level, if they stand there.
         if config.dtype is None:
             config.dtype = whole.dtype
-        if "tie_word_embeddings" not in target.config["text_config"]:
+        if "tie_word_embeddings" in target.config:
             config.tie_word_embeddings = whole.tie_word_embeddings
     return config
 
