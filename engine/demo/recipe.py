@@ -73,7 +73,7 @@ class Recipe:
     slot_decay: float = 7.0
     # both
     weight_decay: float = 0.05
-    warmup: float = 0.02
+    warmup_steps: int = 100
     clip: float = 1.0
     checkpoint_seconds: float = 60.0
     # report
@@ -126,6 +126,7 @@ TINY = Recipe(
     drafter_seconds=15.0,
     drafter_batch_tokens=512,
     blocks_per_row=4,
+    warmup_steps=2,
     heldout=6,
     traced=2,
     budgets=(4, 16),

@@ -13,14 +13,14 @@ class Schedule:
 
     Attributes:
         steps, seconds: the limits.
-        warmup: fraction of the run over which the rate rises to its peak.
+        warmup: steps over which the rate rises; not a time, which compiling at the start would eat.
         step: steps taken.
         spent: seconds spent before this process took over.
     """
 
     steps: int
     seconds: float
-    warmup: float
+    warmup: int
     step: int = 0
     spent: float = 0.0
 
@@ -44,8 +44,6 @@ class Schedule:
         return self.fraction >= 1.0
 
     def factor(self) -> float:
-        """Learning rate over its peak: linear warm-up, then half a cosine down to zero."""
-        fraction = self.fraction
-        if fraction < self.warmup:
-            return (fraction + 1 / max(self.steps, 1)) / (self.warmup + 1 / max(self.steps, 1))
-        return 0.5 * (1 + math.cos(math.pi * (fraction - self.warmup) / (1 - self.warmup)))
+        """Learning rate over its peak: half a cosine down to zero at the end, times a linear warm-up."""
+        risen = min(1.0, (self.step + 1) / max(self.warmup, 1))
+        return risen * 0.5 * (1 + math.cos(math.pi * self.fraction))

@@ -47,7 +47,7 @@ def train_drafter(
     drafter = new_drafter(config).to(device).train()
     optimizer = adamw(drafter, recipe.drafter_rate, recipe.weight_decay, device)
     schedule, facts = resume(
-        state, drafter, optimizer, recipe.drafter_steps, recipe.drafter_seconds, recipe.warmup
+        state, drafter, optimizer, recipe.drafter_steps, recipe.drafter_seconds, recipe.warmup_steps
     )
     source = batches(
         data,

@@ -40,38 +40,32 @@ def train_target(
     model = Qwen3_5ForCausalLM(target_config(recipe, vocab_size, pad_id, stop_ids))
     nn.Module.to(model, device).train()
     optimizer = adamw(model, recipe.target_rate, recipe.weight_decay, device)
-    schedule, facts = resume(
-        state, model, optimizer, recipe.target_steps, recipe.target_seconds, recipe.warmup
-    )
-    progress = Progress("target")
-    saved, tokens, real, loss_shown = (
-        schedule.elapsed,
-        facts.get("tokens", 0),
-        facts.get("real_tokens", 0),
-        0.0,
-    )
-    print(f"target   {parameters(model):,} parameters, step {schedule.step}", flush=True)
-    source = batches(
-        data,
-        tokens=recipe.batch_tokens,
-        pad_id=pad_id,
-        seed=recipe.seed,
-        skip=schedule.step,
-        max_length=recipe.max_length,
-    )
-    losses: list[Tensor] = []
     with training_delta_rule(device, recipe.delta_head_dim * recipe.compile_delta) as compiled:
+        schedule, facts = resume(
+            state, model, optimizer, recipe.target_steps, recipe.target_seconds, recipe.warmup_steps
+        )
+        tokens, real, shown = facts.get("tokens", 0), facts.get("real_tokens", 0), 0.0
+        progress, saved, losses = Progress("target"), schedule.elapsed, list[Tensor]()
+        print(f"target   {parameters(model):,} parameters, step {schedule.step}", flush=True)
+        source = batches(
+            data,
+            tokens=recipe.batch_tokens,
+            pad_id=pad_id,
+            seed=recipe.seed,
+            skip=schedule.step,
+            max_length=recipe.max_length,
+        )
         while not schedule.over:
             batch = next(source)
             tokens, real = tokens + batch.ids.numel(), real + int(batch.real.sum())
             losses.append(step(model, optimizer, batch.to(device), recipe, schedule))
             schedule.step += 1
             if len(losses) == 20 or schedule.over:
-                loss_shown = float(torch.stack(losses).mean())
+                shown = float(torch.stack(losses).mean())
                 losses.clear()
-                rate = tokens / max(schedule.elapsed, 1e-9)
+                rate = real / max(schedule.elapsed, 1e-9)
                 progress.update(
-                    schedule.fraction, f"step {schedule.step}  loss {loss_shown:.4f}  {rate:,.0f} tokens/s"
+                    schedule.fraction, f"step {schedule.step}  loss {shown:.4f}  {rate:,.0f} tokens/s"
                 )
             if schedule.elapsed - saved > recipe.checkpoint_seconds:
                 saved = schedule.elapsed
@@ -79,7 +73,7 @@ def train_target(
     facts = {
         **progress_facts(schedule, tokens, real),
         "parameters": parameters(model),
-        "loss": loss_shown,
+        "loss": shown,
         "compiled": compiled,
     }
     return model, facts
@@ -139,7 +133,7 @@ def resume(
     optimizer: torch.optim.Optimizer,
     steps: int,
     seconds: float,
-    warmup: float,
+    warmup: int,
 ) -> tuple[Schedule, dict[str, Any]]:
     """The schedule of a run that starts, or goes on from the file ``state``."""
     facts = load_state(state, model, optimizer) or {}
