@@ -127,7 +127,7 @@ class Codec:
         """Render the conversation up to where the target goes on, and tokenise it.
 
         Raises:
-            EngineError: ``empty_prompt``, ``bad_prompt`` for text that is not Unicode,
+            EngineError: ``empty_prompt``, ``bad_prompt`` for what is no text, ``bad_setting``,
                 ``thinking_unsupported``, ``template_refused`` with the template's own words.
         """
         self._check(messages, thinking)
@@ -170,16 +170,23 @@ class Codec:
         return Tokens(pieces=pieces, raw=raw, special=sorted(wanted & self.special_ids))
 
     def _check(self, messages: Sequence[Message], thinking: bool) -> None:
-        asked = [message for message in messages if message.get("role") == "user"]
-        if not asked or not messages[-1].get("content", "").strip():
-            raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
         for message in messages:
+            if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
+                raise EngineError(
+                    "bad_prompt",
+                    "A message of the conversation has no role or no text.",
+                    'Give every message as {"role": "user", "content": "..."}.',
+                )
             if not all(_is_unicode(text) for text in message.values()):
                 raise EngineError(
                     "bad_prompt",
                     "The prompt contains half a character (a lone surrogate).",
                     "Give the prompt as valid UTF-8.",
                 )
+        if not any(message["role"] == "user" for message in messages) or not messages[-1]["content"].strip():
+            raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
+        if not isinstance(thinking, bool):  # the string "false" is true: a known way to garble a run
+            raise EngineError("bad_setting", f"Thinking cannot be {thinking!r}.", "Choose True or False.")
         if thinking and not self.supports_thinking:
             raise EngineError(
                 "thinking_unsupported",
@@ -193,7 +200,7 @@ class Codec:
                 cast("list[dict[str, str]]", [*messages]),
                 tokenize=False,
                 add_generation_prompt=generation_prompt,
-                enable_thinking=bool(thinking),
+                enable_thinking=thinking,
             )
         except (TemplateError, TypeError, ValueError) as error:
             raise EngineError(

@@ -255,13 +255,16 @@ def _versions() -> dict[str, str]:
 
 
 def _warm_up(target: Target, drafter: Drafter | None, codec: Codec, info: Loaded, stages: _Stages) -> Pair:
-    """Decode two tokens, so that the first answer does not pay for first calls."""
+    """Decode two tokens, so that the first answer does not pay for first calls; the pair returned is fresh."""
     from engine.decode import generate
     from engine.pair import Pair
 
     pair = Pair(target, drafter, codec, info)
-    for _ in generate(pair, "Hello", DecodeSettings(mode="tree" if drafter else "ar", max_new_tokens=2)):
-        pass
-    pair.session.reset()
+    settings = DecodeSettings(mode="tree" if drafter else "ar", max_new_tokens=2)
+    try:
+        for _ in generate(pair, "Hello", settings):
+            pass
+    except EngineError as error:  # a template that wants more than a question, for example
+        logger.warning("warming up failed: %s %s", error.message, error.detail)
     seconds = stages.seconds
     return Pair(target, drafter, codec, msgspec.structs.replace(info, t=seconds, seconds=seconds))

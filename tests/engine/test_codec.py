@@ -235,12 +235,21 @@ def test_thinking_is_refused_where_the_template_has_none(tmp_path: Path) -> None
         ([{"role": "user", "content": " \n"}], "empty_prompt"),
         ([{"role": "system", "content": "Be brief."}], "empty_prompt"),
         ([{"role": "user", "content": "half \ud83d"}], "bad_prompt"),
+        ([{"role": "user"}], "bad_prompt"),
+        ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "bad_prompt"),
     ],
 )
 def test_prompts_that_cannot_be_answered(codec: Codec, messages: list[Message], kind: str) -> None:
     with pytest.raises(EngineError) as refused:
         codec.encode_chat(messages)
     assert refused.value.kind == kind
+
+
+@pytest.mark.parametrize("thinking", ["false", "", 0, None])
+def test_thinking_is_a_bool_and_nothing_else(codec: Codec, thinking: Any) -> None:
+    with pytest.raises(EngineError) as refused:
+        codec.encode_chat(QUESTION, thinking)
+    assert refused.value.kind == "bad_setting"
 
 
 # -- ids and bytes ------------------------------------------------------------------------------------------

@@ -179,6 +179,15 @@ def test_a_preset(tiny_pair_folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert refusal(lambda: load_pair("tiny", target, device="cpu")).kind == "not_a_drafter"
 
 
+def test_a_template_that_refuses_the_warming_up(broken_pair_folder: Path) -> None:
+    template = "{{ raise_exception('A system message is needed.') if messages[0].role != 'system' }}Hi"
+    (broken_pair_folder / "target" / "chat_template.jinja").write_text(template)
+    pair = load(broken_pair_folder)
+    assert pair.session.ids == []
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+    assert isinstance(list(generate(pair, asked, max_new_tokens=5))[-1], Finished)  # type: ignore[arg-type]
+
+
 def test_a_demo_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Preset(name="demo", target=str(tmp_path / "no"), drafter=str(tmp_path / "no"), note="")
     monkeypatch.setitem(load_module.PRESETS, "demo", missing)
