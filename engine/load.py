@@ -255,7 +255,7 @@ def _versions() -> dict[str, str]:
 
 
 def _warm_up(target: Target, drafter: Drafter | None, codec: Codec, info: Loaded, stages: _Stages) -> Pair:
-    """Decode two tokens, so that the first answer does not pay for first calls; the pair returned is fresh."""
+    """Decode two tokens, so that the first answer pays for no first calls; the pair returned is fresh."""
     from engine.decode import generate
     from engine.pair import Pair
 
