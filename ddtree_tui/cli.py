@@ -148,7 +148,9 @@ def _run_app(options: AppOptions) -> int:
             'Run it in one, or write: ddtree-tui generate "PROMPT"',
         )
     from ddtree_tui.app import run_app
+    from ddtree_tui.hangup import end_with_terminal
 
+    end_with_terminal()
     return run_app(options)
 
 
