@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import re
 import signal
@@ -140,8 +139,6 @@ class _Session:
             else:
                 self.status.say(f"The output cannot be written: {error.strerror}.")
                 self._cancel(exit_codes.ENGINE_FAILED)
-            with contextlib.suppress(OSError):  # what is buffered must not fail again when Python exits
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Output(Protocol):
