@@ -175,10 +175,7 @@ def _settings(settings: DecodeSettings, overrides: dict[str, Any]) -> DecodeSett
 
 
 def _messages(prompt: str | Sequence[Message]) -> list[Message]:
-    messages: list[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [*prompt]
-    if not messages or not messages[-1]["content"].strip():
-        raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
-    return messages
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [*prompt]
 
 
 def _check_drafter(pair: Pair, settings: DecodeSettings) -> None:

@@ -183,7 +183,7 @@ def build(draft_logits: Tensor | None, settings: DecodeSettings, device: torch.d
     """The draft tree, the chain, or the root alone."""
     if draft_logits is None:
         return empty_tree(device=device)
-    if not bool(torch.isfinite(draft_logits).any(-1).all()) or bool(torch.isnan(draft_logits).any()):
+    if not bool(torch.isfinite(draft_logits.amax(-1)).all()):  # NaN is the largest of a row that has it
         raise _not_finite("drafter")
     if settings.mode == "chain":
         return build_chain_from_logits(draft_logits)
@@ -192,7 +192,7 @@ def build(draft_logits: Tensor | None, settings: DecodeSettings, device: torch.d
 
 def choose(target_logits: Tensor, tree: DraftTree, sampler: Sampler, position: int) -> Tensor:
     """The target's token at every row: int64 (n + 1,). Row r stands for the text's position + depth + 1."""
-    if bool(torch.isnan(target_logits).any()):
+    if not bool(torch.isfinite(target_logits.amax(-1)).all()):
         raise _not_finite("target")
     return sampler.choose(target_logits, position + tree.row_depths() + 1)
 
@@ -251,6 +251,6 @@ def _rounded(values: Tensor) -> list[float]:
 def _not_finite(which: str) -> EngineError:
     return EngineError(
         "not_finite",
-        f"The {which}'s logits are not numbers (NaN).",
+        f"The {which}'s logits are not finite numbers.",
         "Check the checkpoint, and try another --dtype.",
     )

@@ -297,12 +297,6 @@ def test_bad_settings_are_told_before_anything_runs(settings: dict[str, Any], ki
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("prompt", ["", "  \n", []])
-def test_empty_prompts_are_refused(prompt: Any) -> None:
-    with pytest.raises(EngineError, match="empty"):
-        generate(tiny_pair("llama"), prompt)
-
-
 def test_a_target_alone_decodes_ar_only() -> None:
     whole = tiny_pair("qwen3_5")
     alone = Pair(whole.target, None, whole.codec, whole.info)
