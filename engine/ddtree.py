@@ -50,6 +50,17 @@ class DraftTree:
     def __len__(self) -> int:
         return int(self.token_ids.shape[0])
 
+    def keep(self, nodes: Tensor) -> DraftTree:
+        """The tree of the first few nodes only; ``nodes``: bool (n,), True for these."""
+        return DraftTree(
+            self.token_ids[nodes],
+            self.parents[nodes],
+            self.depths[nodes],
+            self.logprobs[nodes],
+            self.ranks[nodes],
+            self.budget,
+        )
+
     def path_weights(self) -> Tensor:
         """Σ log q along the path to each node: float32 (n,)."""
         ancestors = self.visibility()[1:, 1:]
@@ -142,70 +153,101 @@ def top_candidates(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return best, logprobs
 
 
-@lru_cache(maxsize=64)
-def _pairs(parents: int, ranks: int, budget: int) -> tuple[list[int], list[int]]:
-    """(parent place, rank) pairs that can be among the best ``budget`` of a depth, in tie order.
+@dataclass(frozen=True)
+class TreePlan:
+    """Index arrays of a build that depend on shapes alone, so that a build has fixed shapes and never waits
+    for the device.
 
-    The pair (i, r) has (i + 1)(r + 1) - 1 pairs (i', r') ≤ (i, r) before it, so only the pairs with
-    (i + 1)(r + 1) ≤ budget count: about budget · ln(budget) instead of budget².
+    Attributes:
+        places, ranks: per depth, the (parent place, rank) pairs to look at, in tie order.
+        levels: int64 (T,), the depth (from 0) of every beam entry, all depths' beams in one row.
+        starts: where each depth's parents begin in that row.
+        budget: most nodes.
     """
-    places, rank_of = [], []
-    for place in range(parents):
-        for rank in range(min(ranks, budget // (place + 1))):
-            places.append(place)
-            rank_of.append(rank)
-    return places, rank_of
+
+    places: tuple[Tensor, ...]
+    ranks: tuple[Tensor, ...]
+    levels: Tensor
+    starts: tuple[int, ...]
+    budget: int
 
 
-def build_tree_from_candidates(ids: Tensor, logprobs: Tensor, budget: int) -> DraftTree:
-    """Best-first tree from each depth's candidates, in D vectorised steps.
+@lru_cache(maxsize=64)
+def plan_tree(depths: int, candidates: int, budget: int, device: torch.device) -> TreePlan:
+    """What a build of ``budget`` nodes over ``depths`` distributions of ``candidates`` tokens looks at.
+
+    The pair (i, r), the i-th best parent with its r-th candidate, has (i + 1)(r + 1) - 1 pairs
+    (i', r') ≤ (i, r) before it, so only pairs with (i + 1)(r + 1) ≤ budget can be among the best
+    ``budget`` of their depth: about budget · ln(budget) instead of budget².
+    """
+    width, places, ranks, widths = 1, [], [], []
+    for _ in range(depths):
+        pairs = [
+            (place, rank) for place in range(width) for rank in range(min(candidates, budget // (place + 1)))
+        ]
+        places.append(torch.tensor([place for place, _ in pairs], device=device))
+        ranks.append(torch.tensor([rank for _, rank in pairs], device=device))
+        width = min(len(pairs), budget)
+        widths.append(width)
+    levels = torch.tensor([depth for depth in range(depths) for _ in range(widths[depth])], device=device)
+    starts = (0, *(sum(widths[:depth]) for depth in range(depths)))[:depths]
+    return TreePlan(tuple(places), tuple(ranks), levels, starts, budget)
+
+
+def select_nodes(plan: TreePlan, ids: Tensor, logprobs: Tensor) -> tuple[DraftTree, Tensor]:
+    """The best nodes in D vectorised steps, with shapes that depend on the plan alone.
 
     The best ``budget`` nodes of the whole tree have their parents among the best ``budget`` nodes of the
     depth before, so a beam of that width per depth, then one selection over all depths, is exact.
 
     Args:
         ids: int64 (D, K), best first.
-        logprobs: float32 (D, K), not increasing along a row; -inf candidates never enter the tree.
-        budget: most nodes, at least 1.
+        logprobs: float32 (D, K), not increasing along a row; -inf candidates are no nodes.
+
+    Returns:
+        A tree of min(budget, beam entries) nodes, and bool (n,) saying which are nodes: those come
+        first, the others are placeholders below the root.
     """
-    depths, ranks_per_depth = ids.shape
-    device = ids.device
-    beam = torch.zeros(1, device=device)  # weights of the depth before; at first the root's
+    beam = logprobs.new_zeros(1)  # weights of the depth before; at first the root's
     weights, places, ranks = [], [], []
-    for depth in range(depths):
-        pair_places, pair_ranks = _pairs(int(beam.shape[0]), ranks_per_depth, budget)
-        place = torch.tensor(pair_places, device=device)
-        rank = torch.tensor(pair_ranks, device=device)
+    for depth, (place, rank) in enumerate(zip(plan.places, plan.ranks, strict=True)):
         beam, order = torch.sort(beam[place] + logprobs[depth][rank], descending=True, stable=True)
-        beam, order = beam[:budget], order[:budget]
+        beam, order = beam[: plan.budget], order[: plan.budget]
         weights.append(beam)
         places.append(place[order])
         ranks.append(rank[order])
-    if not weights:
-        return empty_tree(budget, device)
 
-    widths = [int(weight.shape[0]) for weight in weights]
-    starts = [sum(widths[:depth]) for depth in range(depths)]
     all_weights = torch.cat(weights)
-    chosen = torch.sort(all_weights, descending=True, stable=True).indices[:budget]
-    chosen = chosen[torch.isfinite(all_weights[chosen])]
-    depth_of = torch.repeat_interleave(
-        torch.arange(depths, device=device), torch.tensor(widths, device=device)
-    )
-    # Parents as places in the concatenation of all depths, then as places among the chosen.
-    parent_at = torch.cat([place + start for place, start in zip(places, [0, *starts], strict=False)])
-    node_at = torch.full_like(all_weights, -1, dtype=torch.int64)
-    node_at[chosen] = torch.arange(chosen.shape[0], device=device)
-    level = depth_of[chosen]
+    chosen = torch.sort(all_weights, descending=True, stable=True).indices[: plan.budget]
+    is_node = torch.isfinite(all_weights[chosen])
+    # Parents as places in the row of all depths' beams, then as places among the chosen.
+    parent_at = torch.cat([place + start for place, start in zip(places, plan.starts, strict=True)])
+    node_at = torch.zeros_like(parent_at).scatter(0, chosen, torch.arange(len(chosen), device=ids.device))
+    level = plan.levels[chosen]
     rank = torch.cat(ranks)[chosen]
-    return DraftTree(
+    tree = DraftTree(
         token_ids=ids[level, rank],
-        parents=torch.where(level == 0, -1, node_at[parent_at[chosen]]),
-        depths=level + 1,
+        parents=torch.where((level == 0) | ~is_node, -1, node_at[parent_at[chosen]]),
+        depths=torch.where(is_node, level + 1, 1),
         logprobs=logprobs[level, rank],
         ranks=rank,
-        budget=budget,
+        budget=plan.budget,
     )
+    return tree, is_node
+
+
+def build_tree_from_candidates(ids: Tensor, logprobs: Tensor, budget: int) -> DraftTree:
+    """Best-first tree from each depth's candidates.
+
+    Args:
+        ids: int64 (D, K), best first.
+        logprobs: float32 (D, K), not increasing along a row; -inf candidates never enter the tree.
+        budget: most nodes, at least 1.
+    """
+    if not len(ids):
+        return empty_tree(budget, ids.device)
+    tree, is_node = select_nodes(plan_tree(*ids.shape, budget, ids.device), ids, logprobs)
+    return tree.keep(is_node)
 
 
 def build_ddtree_tree_from_logits(draft_logits: Tensor, budget: int) -> DraftTree:
