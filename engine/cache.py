@@ -6,6 +6,7 @@ A pass over a tree adds *pending* rows; ``commit`` keeps those of the accepted p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,14 @@ from engine.rows import Rows
 
 StateAfter = Callable[[Tensor], Tensor]
 """From the rows of a path (int64) to the recurrent state (H, dk, dv) after them."""
+
+
+class TreeMask(ABC):
+    """A cache's own way to attend, in place of a dense mask."""
+
+    @abstractmethod
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, scaling: float | None) -> Tensor:
+        """From (1, heads, R, d) and whatever ``update`` of that cache returned to (1, R, heads, d)."""
 
 
 class KeyValueRows:
@@ -113,6 +122,20 @@ class TargetCache:
         layer = self.layers[layer_idx]
         assert isinstance(layer, KeyValueRows)
         return layer.append(key_states, value_states)
+
+    def positions(self) -> Tensor:
+        """Absolute positions of the pass's rows: int64 (R,)."""
+        assert self.rows is not None
+        return self.length + self.rows.depths
+
+    def attention_masks(self, window: int | None) -> dict[str, Tensor | TreeMask | None]:
+        """What each kind of layer masks its rows with; ``window``: of the sliding layers."""
+        assert self.rows is not None
+        return {
+            "full_attention": self.rows.attention_mask(self.length),
+            "sliding_attention": self.rows.attention_mask(self.length, window),
+            "linear_attention": None,
+        }
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         return self.length

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine import delta_layer
-from engine.cache import TargetCache
+from engine.cache import TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.rows import Rows
@@ -120,13 +120,9 @@ class Target:
         """Final hidden states (R, hidden) and features (R, layers · hidden) of the rows."""
         cache.rows = rows
         hidden = self.embed(ids)[None]
-        positions = (cache.length + rows.depths)[None]
+        positions = cache.positions()[None]
         angles = self._rotary_angles(hidden, positions)
-        masks = {
-            "full_attention": rows.attention_mask(cache.length),
-            "sliding_attention": rows.attention_mask(cache.length, self._window),
-            "linear_attention": None,
-        }
+        masks = cache.attention_masks(self._window)
         outputs: dict[int, Tensor] = {}
         with self._our_attention():
             for number, (layer, kind) in enumerate(zip(self._layers, self.layer_kinds, strict=True)):
@@ -169,7 +165,7 @@ def tree_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attention_mask: Tensor | None,
+    attention_mask: Tensor | TreeMask | None,
     scaling: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
@@ -177,11 +173,14 @@ def tree_attention(
 
     Args:
         query: (1, heads, R, d); key and value: (1, kv heads, committed + R, d).
-        attention_mask: bool (1, 1, R, committed + R), from ``Rows.attention_mask``.
+        attention_mask: bool (1, 1, R, committed + R) from ``Rows.attention_mask``, or what the cache gave
+            instead, which then attends itself.
 
     Returns:
         (1, R, heads, d).
     """
+    if isinstance(attention_mask, TreeMask):
+        return attention_mask.attend(query, key, value, scaling), None
     out = F.scaled_dot_product_attention(
         query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
     )
