@@ -24,10 +24,22 @@ class Load(Command, frozen=True):
 
 
 class Generate(Command, frozen=True):
-    """Answer a conversation; answered by ``prefilled``, ``round``* and ``finished`` or ``failed``."""
+    """Answer a conversation; answered by ``prefilled``, ``round``* and ``finished`` or ``failed``.
+
+    ``fresh``: forget the conversation before first, so that nothing of the prompt is in the caches.
+    """
 
     messages: list[Message]
     settings: DecodeSettings
+    fresh: bool = False
+
+
+class MeasureMemory(Command, frozen=True):
+    """Report memory in use and its peak since the last such command; answered by ``memoryuse``."""
+
+
+class MeasureFloor(Command, frozen=True):
+    """Measure the memory bandwidth; answered by ``floor``."""
 
 
 class Set(Command, frozen=True):
@@ -56,7 +68,7 @@ class Quit(Command, frozen=True):
     """End the worker at once. The end of its standard input means the same."""
 
 
-AnyCommand = Load | Generate | Set | Pause | Resume | Step | Cancel | Quit
+AnyCommand = Load | Generate | MeasureMemory | MeasureFloor | Set | Pause | Resume | Step | Cancel | Quit
 
 _COMMAND = msgspec.json.Decoder(AnyCommand)
 _ENCODER = msgspec.json.Encoder()

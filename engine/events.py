@@ -189,6 +189,23 @@ class Finished(Event, frozen=True):
     accepted: int
 
 
+class MemoryUse(Event, frozen=True):
+    """Memory of the GPU (``of`` = device) or of the engine's process: now, and at most since last asked."""
+
+    of: Literal["device", "process"]
+    bytes: int
+    peak_bytes: int
+
+
+class Floor(Event, frozen=True):
+    """What bounds a round from below: the weights it reads, and how fast the device copies memory
+    (bytes read plus bytes written, per second)."""
+
+    bytes_per_second: float
+    target_bytes: int
+    drafter_bytes: int
+
+
 class Failed(Event, frozen=True):
     error: str
     message: str
@@ -196,7 +213,7 @@ class Failed(Event, frozen=True):
     detail: str = ""
 
 
-AnyEvent = Loading | Loaded | Tokens | Prefilled | Round | Finished | Failed
+AnyEvent = Loading | Loaded | Tokens | Prefilled | Round | Finished | MemoryUse | Floor | Failed
 
 
 class _Head(msgspec.Struct):
@@ -207,7 +224,7 @@ class _Head(msgspec.Struct):
 _HEAD = msgspec.json.Decoder(_Head)
 _EVENT = msgspec.json.Decoder(AnyEvent)
 _ENCODER = msgspec.json.Encoder()
-_KNOWN = {"loading", "loaded", "tokens", "prefilled", "round", "finished", "failed"}
+_KNOWN = {"loading", "loaded", "tokens", "prefilled", "round", "finished", "memoryuse", "floor", "failed"}
 
 
 def encode_event(event: AnyEvent) -> bytes:

@@ -31,6 +31,8 @@ from engine.commands import (
     Cancel,
     Generate,
     Load,
+    MeasureFloor,
+    MeasureMemory,
     Pause,
     Quit,
     Resume,
@@ -75,9 +77,9 @@ class EventPipe:
 
 @dataclass(frozen=True)
 class Job:
-    """A load or an answer that was asked for, and the reins of the answer."""
+    """Something that takes a while and was asked for, and the reins of it if it is an answer."""
 
-    command: Load | Generate
+    command: Load | Generate | MeasureMemory | MeasureFloor
     control: Control = field(default_factory=Control)
 
 
@@ -123,7 +125,7 @@ class Worker:
                 if isinstance(command, Quit):
                     break
                 with self._lock:
-                    if isinstance(command, (Load, Generate)):
+                    if isinstance(command, Load | Generate | MeasureMemory | MeasureFloor):
                         job = Job(command)
                         self._open.append(job)
                         self._queue.put(job)
@@ -134,10 +136,19 @@ class Worker:
         os._exit(0)
 
     def _carry_out(self, job: Job) -> None:
-        if isinstance(job.command, Load):
-            self._load(job.command)
-        else:
-            self._generate(job.command, job.control)
+        match job.command:
+            case Load():
+                self._load(job.command)
+            case Generate():
+                self._generate(job.command, job.control)
+            case MeasureMemory():
+                from engine.memory import memory_use
+
+                self._emit(memory_use(self._loaded().target.device))
+            case MeasureFloor():
+                from engine.floor import measure_floor
+
+                self._emit(measure_floor(self._loaded()))
 
     def _load(self, command: Load) -> None:
         self._pair = None  # the old pair's memory must be free before the new one is read
@@ -154,12 +165,18 @@ class Worker:
         self._emit(self._pair.info)
 
     def _generate(self, command: Generate, control: Control) -> None:
-        if self._pair is None:
-            raise EngineError("not_loaded", "No model is loaded.", "Load a model first.")
+        pair = self._loaded()
         from engine.decode import generate
 
-        for event in generate(self._pair, command.messages, command.settings, control=control):
+        if command.fresh:
+            pair.session.reset()
+        for event in generate(pair, command.messages, command.settings, control=control):
             self._emit(event)
+
+    def _loaded(self) -> Pair:
+        if self._pair is None:
+            raise EngineError("not_loaded", "No model is loaded.", "Load a model first.")
+        return self._pair
 
     def _fail(self, error: Exception) -> None:
         """Report and log ``error``; ends the process where the device is unusable from now on."""

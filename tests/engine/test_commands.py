@@ -5,6 +5,8 @@ from engine.commands import (
     Cancel,
     Generate,
     Load,
+    MeasureFloor,
+    MeasureMemory,
     Pause,
     Quit,
     Resume,
@@ -21,6 +23,8 @@ COMMANDS: list[AnyCommand] = [
     Generate(
         messages=[{"role": "user", "content": "\n\u2028\x00 你"}], settings=DecodeSettings(stop=("\n",))
     ),
+    MeasureMemory(),
+    MeasureFloor(),
     Set(settings={"budget": 16, "mode": "chain"}),
     Pause(),
     Resume(),

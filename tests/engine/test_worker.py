@@ -11,7 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from engine.commands import AnyCommand, Cancel, Generate, Load, Pause, Quit, Resume, Set, Step, encode_command
+from engine.commands import (
+    AnyCommand,
+    Cancel,
+    Generate,
+    Load,
+    MeasureFloor,
+    MeasureMemory,
+    Pause,
+    Quit,
+    Resume,
+    Set,
+    Step,
+    encode_command,
+)
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings
 from engine.worker import failed_event, is_device_failure, is_out_of_memory
@@ -48,6 +61,12 @@ STAND_IN = """
         if model == "segfault":
             import ctypes; ctypes.string_at(0)
         return Pair()
+
+    class Session:
+        def reset(self):
+            print("the conversation is forgotten")
+
+    Pair.session = Session()
 
     def generate(pair, messages, settings, *, control):
         for index in range(10_000):
@@ -165,6 +184,24 @@ def test_cancelling_ends_the_answer_and_the_next_one_starts(worker):
     worker.pieces_until("tree 64")
     worker.tell(Cancel())
     worker.pieces_until("cancelled")
+
+
+def test_a_fresh_answer_forgets_the_conversation(worker):
+    worker.tell(load(), QUESTION, Cancel())
+    worker.pieces_until("cancelled")
+    assert "forgotten" not in worker.log.read_text()
+    worker.tell(Generate(messages=QUESTION.messages, settings=QUESTION.settings, fresh=True))
+    worker.event("tokens")
+    worker.tell(Cancel())
+    worker.pieces_until("cancelled")
+    worker.end()
+    assert "forgotten" in worker.log.read_text()
+
+
+@pytest.mark.parametrize("command", [MeasureMemory(), MeasureFloor()])
+def test_measuring_without_a_model_is_refused(worker, command):
+    worker.tell(command)
+    assert worker.event("failed")["error"] == "not_loaded"
 
 
 def test_live_settings_reach_the_answer(worker):

@@ -1,0 +1,35 @@
+"""How much memory the engine uses, and how much it used at most."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+
+import torch
+
+from engine.events import MemoryUse
+
+_STATUS = Path("/proc/self/status")
+_CLEAR_PEAK = Path("/proc/self/clear_refs")
+
+
+def memory_use(device: torch.device) -> MemoryUse:
+    """Memory in use on ``device`` now, and its peak since the last call; starts the next peak.
+
+    On a GPU what torch has allocated there, weights and captured graphs included. On a CPU the resident
+    size of this process, libraries included; where the kernel cannot restart the peak, the peak is that
+    of the whole process.
+    """
+    if device.type == "cuda":
+        used, peak = torch.cuda.memory_allocated(device), torch.cuda.max_memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        return MemoryUse(of="device", bytes=used, peak_bytes=peak)
+    try:
+        lines = dict(line.split(":", 1) for line in _STATUS.read_text(encoding="utf-8").splitlines())
+        used, peak = (1024 * int(lines[name].split()[0]) for name in ("VmRSS", "VmHWM"))
+        _CLEAR_PEAK.write_text("5", encoding="ascii")  # proc(5): resets the peak resident size
+    except (OSError, KeyError):
+        unit = 1 if sys.platform == "darwin" else 1024
+        used = peak = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return MemoryUse(of="process", bytes=used, peak_bytes=peak)

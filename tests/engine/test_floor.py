@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny_models import FAMILIES, tiny_pair
+
+from engine.floor import bytes_read, copy_bandwidth, measure_floor
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_round_reads_every_weight_but_the_embedding_table(family: str) -> None:
+    pair = tiny_pair(family, dtype=torch.float64)
+    drafter = pair.drafter
+    assert drafter is not None
+    head, table = pair.target.head.weight, pair.target.embedding.weight
+    assert isinstance(head, torch.Tensor)
+    weights = {id(weight): weight for weight in pair.target.model.parameters()}
+    expected = sum(8 * weight.numel() for weight in weights.values())
+    if head is not table:
+        expected -= 8 * table.numel()
+    target, drafting = bytes_read(pair)
+    assert target == expected
+    assert drafting == 8 * (sum(weight.numel() for weight in drafter.parameters()) + head.numel())
+
+
+def test_a_head_that_is_the_table_is_read() -> None:
+    pair = tiny_pair(FAMILIES[0])
+    before = bytes_read(pair)[0]
+    pair.target.head.weight = pair.target.embedding.weight
+    # One matrix less in the model, and the table now counts.
+    assert bytes_read(pair)[0] == before
+
+
+def test_the_bandwidth_is_that_of_a_machine() -> None:
+    assert 1e8 < copy_bandwidth(torch.device("cpu")) < 1e13
+
+
+def test_without_a_drafter_only_the_target_is_read() -> None:
+    pair = tiny_pair(FAMILIES[0])
+    object.__setattr__(pair, "drafter", None)
+    floor = measure_floor(pair)
+    assert floor.drafter_bytes == 0
+    assert floor.target_bytes > 0
+    assert floor.bytes_per_second > 0
