@@ -86,9 +86,14 @@ def solve_tree(rows: DeltaRows, visible: Tensor, state: Tensor) -> tuple[Tensor,
 
 
 def commit_path(state: Tensor, solution: DeltaSolution, path: Tensor) -> Tensor:
-    """The state after the rows of ``path`` (int64, from the root's row down): a new (H, dk, dv)."""
+    """The state after the rows of ``path``: a new (H, dk, dv).
+
+    Args:
+        path: int64 (n,), from the root's row down; its last row may be repeated, to fill a fixed length.
+    """
     k, u, decay = (x[path] for x in (solution.k, solution.u, solution.decay))
-    remaining = (decay[-1] - decay).exp()  # (n, H)
+    once = torch.cat((path.new_ones(1, dtype=torch.bool), path[1:] != path[:-1]))
+    remaining = (decay[-1] - decay).exp() * once[:, None]  # (n, H)
     written = torch.einsum("nhk,nh,nhv->hkv", k, remaining, u)
     return decay[-1].exp()[:, None, None] * state + written
 

@@ -18,13 +18,20 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True)
 class Sampler:
-    """Sampling settings; ``temperature`` 0 is greedy and ignores the rest."""
+    """Sampling settings; ``temperature`` 0 is greedy and ignores the rest.
 
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
-    seed: int = 0
+    All but ``temperature`` 0 may also be tensors of no dimension, to change without a new CUDA graph.
+    """
+
+    temperature: float | Tensor = 0.0
+    top_p: float | Tensor = 1.0
+    top_k: int | Tensor = 0
+    min_p: float | Tensor = 0.0
+    seed: int | Tensor = 0
+
+    @property
+    def greedy(self) -> bool:
+        return not isinstance(self.temperature, Tensor) and self.temperature == 0
 
     def choose(self, logits: Tensor, positions: Tensor) -> Tensor:
         """The token at each row.
@@ -36,33 +43,39 @@ class Sampler:
         Returns:
             int64 (R,); the lowest id among equals.
         """
-        if self.temperature == 0:
+        if self.greedy:
             return first_argmax(logits)
-        scores = self.filtered_logprobs(logits)
         # Rows of one depth are alternatives for one position and share its noise.
         distinct, row_of = torch.unique(positions, return_inverse=True)
-        noise = gumbel_noise(self.seed, distinct, logits.shape[-1])
-        return first_argmax(scores + noise[row_of])
+        return self.choose_with(logits, gumbel_noise(self.seed, distinct, logits.shape[-1]), row_of)
+
+    def choose_with(self, logits: Tensor, noise: Tensor, row_of: Tensor) -> Tensor:
+        """``choose`` with the noise given, float64 (P, V), and the noise row of each row, int64 (R,)."""
+        return first_argmax(self.filtered_logprobs(logits) + noise[row_of])
 
     def filtered_logprobs(self, logits: Tensor) -> Tensor:
         """Log-probabilities after temperature, top-k, top-p and min-p, in this order; float64 (R, V).
 
-        Removed tokens are -inf; what stays is renormalised. At least the most likely token stays.
+        Removed tokens are -inf; what stays is renormalised. At least the most likely token stays; of
+        equally likely ones the lower ids stay first.
         """
         scores = torch.log_softmax(logits.double() / self.temperature, dim=-1)
-        if 0 < self.top_k < scores.shape[-1]:
-            smallest = torch.topk(scores, self.top_k, dim=-1).values[:, -1:]
-            scores = _keep(scores, scores >= smallest)
-        if self.top_p < 1:
-            ordered, order = torch.sort(scores, descending=True, stable=True, dim=-1)
-            probability = ordered.exp()
-            # A token stays while the more likely ones together are short of top_p.
-            stays = probability.cumsum(-1) - probability < self.top_p
-            scores = _keep(scores, torch.zeros_like(stays).scatter(-1, order, stays))
-        if self.min_p > 0:
-            least = scores.max(-1, keepdim=True).values + torch.tensor(self.min_p).double().log()
-            scores = _keep(scores, scores >= least)
-        return scores
+        if not self._filters:
+            return scores
+        ordered, order = torch.sort(scores, descending=True, stable=True, dim=-1)
+        rank = torch.arange(scores.shape[-1], device=scores.device)
+        stays = (rank < self.top_k) | torch.as_tensor(self.top_k == 0, device=scores.device)
+        probability = torch.softmax(ordered.masked_fill(~stays, -torch.inf), dim=-1)
+        # A token stays while the more likely ones together are short of top_p.
+        stays = stays & (probability.cumsum(-1) - probability < self.top_p)
+        stays = stays & (probability >= self.min_p * probability[:, :1])
+        stays = torch.zeros_like(stays).scatter(-1, order, stays)
+        return torch.log_softmax(scores.masked_fill(~stays, -torch.inf), dim=-1)
+
+    @property
+    def _filters(self) -> bool:
+        values = (self.top_p, self.top_k, self.min_p)
+        return any(isinstance(value, Tensor) for value in values) or values != (1.0, 0, 0.0)
 
 
 def first_argmax(scores: Tensor) -> Tensor:
@@ -72,25 +85,22 @@ def first_argmax(scores: Tensor) -> Tensor:
     return torch.where(scores == best, ids, scores.shape[-1]).min(-1).values
 
 
-def gumbel_noise(seed: int, positions: Tensor, vocab_size: int) -> Tensor:
+def gumbel_noise(seed: int | Tensor, positions: Tensor, vocab_size: int) -> Tensor:
     """Standard Gumbel noise, a pure function of (seed, position, token id).
 
     Args:
-        seed: 0 .. 2^63 - 1.
+        seed: 0 .. 2^63 - 1, also as an int64 tensor of no dimension.
         positions: int64 (P,).
 
     Returns:
         float64 (P, vocab_size), the same on every device.
     """
     tokens = torch.arange(vocab_size, device=positions.device)
-    key = _mix(_mix(torch.tensor(_signed(seed + _GOLDEN), device=positions.device)) + positions)
+    start = torch.as_tensor(seed, dtype=torch.int64, device=positions.device) + _signed(_GOLDEN)
+    key = _mix(_mix(start) + positions)
     bits = _mix(key[:, None] + tokens * _signed(_GOLDEN))
     uniform = (_shift_right(bits, 11).double() + 0.5) * 2.0**-53
     return -torch.log(-torch.log(uniform))
-
-
-def _keep(scores: Tensor, stays: Tensor) -> Tensor:
-    return torch.log_softmax(scores.masked_fill(~stays, -torch.inf), dim=-1)
 
 
 def _mix(z: Tensor) -> Tensor:
