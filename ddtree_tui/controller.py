@@ -200,6 +200,7 @@ class Controller:
         """Hold the run between two rounds, or let it go on; the same for the recording's clock."""
         if self._playback is not None:
             if self._playback.playing:
+                self.tick(now)
                 self._playback.pause(now)
             else:
                 self.viewpoint.follow()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
@@ -35,6 +36,7 @@ def hex_bytes(raw: bytes) -> str:
     return f"⟨{raw.hex()}⟩"
 
 
+@lru_cache(maxsize=8192)
 def escape(text: str, *, keep_newlines: bool = False) -> str:
     """``text`` with every control, bidirectional, zero-width and undecodable character made visible.
 

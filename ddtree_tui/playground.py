@@ -9,11 +9,10 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from functools import partial
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Static
@@ -21,12 +20,14 @@ from textual.widgets import Static
 from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
+from ddtree_tui.keys import BINDINGS, MAIN_SCREEN_ACTIONS
 from ddtree_tui.options import AppOptions
+from ddtree_tui.palette import commands
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.theme import DARK, LIGHT, role_defaults
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.key_bar import KeyBar
-from ddtree_tui.widgets.knobs import SPECS, Knob, Knobs, turned, value_text
+from ddtree_tui.widgets.knobs import SPECS, Knob, Knobs, since, turned, value_text
 from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 from ddtree_tui.widgets.round_heading import WRONG
@@ -36,7 +37,10 @@ from ddtree_tui.widgets.top_line import Status, TopLine
 from ddtree_tui.widgets.welcome import Welcome
 from engine.errors import EngineError
 
-PAINT_SECONDS = 1 / 15
+PAINT_SECONDS = 0.071
+"""At most 15 paints a second, whatever a paint's own time adds or takes between two of them."""
+SETTLE_SECONDS = 0.004
+"""Widgets say through messages what is to be redrawn; this is how long they are waited for."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 log = logging.getLogger("ddtree_tui")
 
@@ -49,37 +53,7 @@ class PlaygroundApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    BINDINGS = [
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
-        Binding("escape", "stop", "Stop", show=False),
-        Binding("f1,question_mark", "help", "Keys", show=False),
-        Binding("f2", "pause", "Pause", show=False, priority=True),
-        Binding("space", "pause", "Pause", show=False),
-        Binding("f3", "move_round(-1)", "Round back", show=False, priority=True),
-        Binding("f4", "move_round(1)", "Round forth", show=False, priority=True),
-        Binding("left,left_square_bracket", "move_round(-1)", "Round back", show=False),
-        Binding("right,right_square_bracket", "move_round(1)", "Round forth", show=False),
-        Binding("home", "first_round", "First round", show=False),
-        Binding("f5", "follow", "Newest round", show=False, priority=True),
-        Binding("f,end", "follow", "Newest round", show=False),
-        Binding("f6", "step_round", "One round", show=False, priority=True),
-        Binding("n", "step_round", "One round", show=False),
-        Binding("f7", "turn('mode', 1)", "Mode", show=False, priority=True),
-        Binding("m", "turn('mode', 1)", "Mode", show=False),
-        Binding("f8", "edit('budget')", "Budget", show=False, priority=True),
-        Binding("minus", "turn('budget', -1)", "Budget down", show=False),
-        Binding("plus,equals_sign", "turn('budget', 1)", "Budget up", show=False),
-        Binding("f9", "turn('thinking', 1)", "Thinking", show=False, priority=True),
-        Binding("t", "turn('thinking', 1)", "Thinking", show=False),
-        Binding("T", "edit('temperature')", "Temperature", show=False),
-        Binding("e", "unfold", "Unfold", show=False),
-        Binding("a", "play_all", "All at once", show=False),
-        Binding("z", "zoom", "Zoom", show=False),
-        Binding("ctrl+o", "zoom", "Zoom", show=False, priority=True),
-        Binding("i,slash,enter", "focus_prompt", "Prompt", show=False),
-        Binding("ctrl+n", "new_conversation", "New conversation", show=False, priority=True),
-        Binding("ctrl+t", "toggle_theme", "Light or dark", show=False, priority=True),
-    ]
+    BINDINGS = [*BINDINGS]
 
     def __init__(self, controller: Controller, options: AppOptions) -> None:
         super().__init__()
@@ -87,6 +61,7 @@ class PlaygroundApp(App[None]):
         self.options = options
         self.paints = 0
         self._dirty = True
+        self._ending = False
         self._last_paint = 0.0
         self._prompt_to_send = options.prompt
         self.register_theme(DARK)
@@ -126,7 +101,20 @@ class PlaygroundApp(App[None]):
             self.query_one(DraftTreeView).focus()
             self.controller.playback.play(time.monotonic())
         self.watch(self.screen, "focused", self._focus_moved, init=False)
-        self._tick()
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._layout_changed)
+        self._mark_state(self.screen)
+        self.call_next(self._tick)
+
+    def _mark_state(self, main: Screen[object]) -> None:
+        """Classes the style sheet goes by: is the first screen shown, can the text be wrong."""
+        answers = self.controller.session.answers
+        wrong = self.controller.settings.verify == "naive" or any(answer.wrong for answer in answers)
+        main.set_class(wrong, "-wrong")
+        main.set_class(not answers and self.controller.playback is None, "-empty")
+
+    def _layout_changed(self, screen: Screen[object]) -> None:
+        """A layout, as when a scroll bar appears, redraws by itself: that counts among the paints."""
+        self._last_paint = time.monotonic()
 
     def _focus_moved(self) -> None:
         self.changed()
@@ -136,11 +124,12 @@ class PlaygroundApp(App[None]):
 
     # The one clock
 
-    def _tick(self) -> None:
+    async def _tick(self) -> None:
         """Take in events and paint the newest state, at most 15 times a second."""
+        if self._ending:
+            return
         now = time.monotonic()
-        wait = self._last_paint + PAINT_SECONDS - now
-        if wait <= 0:
+        if now >= self._last_paint + PAINT_SECONDS:
             was_busy = self.controller.busy
             if self.controller.tick(now):
                 self._dirty = True
@@ -151,9 +140,9 @@ class PlaygroundApp(App[None]):
                 self._prompt_to_send = None
             self._show_problems()
             if self._dirty:
-                self._paint(now)
-            wait = PAINT_SECONDS
-        self.set_timer(wait, self._tick)
+                await self._paint_at_once()
+        wait = max(self._last_paint, now) + PAINT_SECONDS - time.monotonic()
+        self.set_timer(max(0.001, wait), self._tick)
 
     def _run_is_over(self) -> None:
         """Back to the prompt box, unless the user is looking at something."""
@@ -166,7 +155,17 @@ class PlaygroundApp(App[None]):
         self._dirty = True
         now = time.monotonic()
         if now - self._last_paint >= PAINT_SECONDS:
-            self._paint(now)
+            self.call_next(self._paint_at_once)
+
+    async def _paint_at_once(self) -> None:
+        """Paint; whatever the widgets want to redraw goes to the terminal in one piece."""
+        if self._ending:
+            return
+        with self.batch_update():
+            self._paint(time.monotonic())
+            await asyncio.sleep(SETTLE_SECONDS)
+        for screen in self.screen_stack:
+            screen.check_idle()
 
     def _paint(self, now: float) -> None:
         self._dirty = False
@@ -186,9 +185,7 @@ class PlaygroundApp(App[None]):
         if controller.playback is not None and session.loaded is None:
             model = "recorded run"
         main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
-        wrong = controller.settings.verify == "naive" or any(answer.wrong for answer in session.answers)
-        main.set_class(wrong, "-wrong")
-        main.set_class(not session.answers and controller.playback is None, "-empty")
+        self._mark_state(main)
         main.query_one(RunView).show(session, controller.viewpoint)
         main.query_one(Knobs).show(running, disabled=controller.playback is not None)
         if controller.playback is not None:
@@ -281,7 +278,6 @@ class PlaygroundApp(App[None]):
         from ddtree_tui.screens.value import ValueScreen
 
         spec = next(spec for spec in SPECS if spec.name == name)
-        since = "from the next round on" if spec.live else "from the next run on"
         kind = int if name == "budget" else float
 
         def apply(text: str) -> None:
@@ -295,7 +291,7 @@ class PlaygroundApp(App[None]):
             self.changed()
 
         value = value_text(self.controller.settings, name)
-        self.push_screen(ValueScreen(f"{name}, {since}", value, spec.help, apply))
+        self.push_screen(ValueScreen(f"{name}, {since(spec)}", value, spec.help, apply))
 
     def action_unfold(self) -> None:
         """Show every node of the tree, or fold it to its height again."""
@@ -344,36 +340,7 @@ class PlaygroundApp(App[None]):
         self.changed()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield SystemCommand("Keys", "All keys, and what the glyphs mean", self.action_help)
-        yield SystemCommand("Light or dark", "Switch the theme", self.action_toggle_theme)
-        yield SystemCommand("Unfold or fold the tree", "All nodes, or as many as fit", self.action_unfold)
-        yield SystemCommand("Zoom", "All, only the tree, only the text", self.action_zoom)
-        yield SystemCommand("Copy the answer", "To the clipboard", self.action_copy_answer)
-        if self.controller.playback is None:
-            yield from self._run_commands()
-        yield SystemCommand("Themes", "Choose one of all themes", self.action_change_theme)
-        yield SystemCommand("Quit", "End the app and the engine", self.action_quit)
-
-    def _run_commands(self) -> Iterable[SystemCommand]:
-        yield SystemCommand("New conversation", "Forget all answers", self.action_new_conversation)
-        for spec in SPECS:
-            since = "from the next round on" if spec.live else "from the next run on"
-            turn = spec.name in ("mode", "thinking")
-            act = partial(self.action_turn, spec.name, 1) if turn else partial(self.action_edit, spec.name)
-            yield SystemCommand(f"Set {spec.name}", f"{spec.help}; {since}", act)
-        if self.controller.settings.verify == "naive":
-            yield SystemCommand(
-                "Verify correctly again", "From the next run on", lambda: self.action_verify("solve")
-            )
-        else:
-            yield SystemCommand(
-                "Verify naively (wrong on hybrids)",
-                "See what goes wrong when the recurrence runs through siblings; from the next run on",
-                lambda: self.action_verify("naive"),
-            )
-        yield SystemCommand(
-            "Restart the engine", "End it and load the models anew", self.action_restart_engine
-        )
+        return commands(self)
 
     # Messages of the widgets
 
@@ -412,6 +379,11 @@ class PlaygroundApp(App[None]):
 
     # Problems and the end
 
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """End the app. Its widgets go one by one: from now on nothing is painted."""
+        self._ending = True
+        super().exit(result, return_code, message)
+
     def _show_problems(self) -> None:
         for problem in self.controller.take_problems():
             self._open_dialog(problem)
@@ -438,9 +410,3 @@ class PlaygroundApp(App[None]):
             Text(f"ddtree-tui: the app has failed. Please report it with the log: {self.options.log_path}")
         )
         self._close_messages_no_wait()
-
-
-MAIN_SCREEN_ACTIONS = frozenset(
-    "stop pause step_round move_round first_round follow play_all turn edit unfold zoom focus_prompt"
-    " new_conversation help".split()
-)

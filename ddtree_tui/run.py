@@ -250,11 +250,11 @@ class Viewpoint:
             self.following = False
 
     def move(self, by: int, count: int) -> None:
-        """Step back or forth; a step forth from the newest round follows again."""
+        """Step back or forth; a step forth onto the newest round follows again."""
         shown = self.index(count)
         if shown is None:
             return
-        if by > 0 and shown + by >= count:
+        if by > 0 and shown + by >= count - 1:
             self.following = True
         else:
             self.choose(shown + by, count)

@@ -91,26 +91,27 @@ def lay_out(
         drawing = _Indented(prune(shape, rows), label, width)
     pruned = drawing.pruned
     lines = list(drawing.lines())
+    longest = drawing.longest
     if pruned.gathered[0]:
         lines.append(_gathered_line(pruned))
-    return TreeLayout(lines, drawing.longest, len(pruned.shown) - sum(pruned.shown))
+        longest = max(longest, sum(len(part.text) for part in lines[-1]))
+    return TreeLayout(lines, longest, len(pruned.shown) - sum(pruned.shown))
 
 
 def _fit_columns(shape: DraftShape, label: Label, width: int, rows: int | None) -> _Horizontal:
     """Rich columns if need be at the price of the losers' deepest nodes, which say least; else terse ones."""
     drawing = _Horizontal(prune(shape, rows), label, width)
-    if rows is None or drawing.detail.probabilities:
+    if rows is None or (drawing.fits and drawing.detail.probabilities):
         return drawing
-    enough = shape.depth(shape.end) + DEPTHS_BEYOND
+    path = shape.depth(shape.end)
     for detail in COLUMNS:
-        if not detail.probabilities:
+        if drawing.fits and not detail.probabilities:
             break
-        depth = drawing.depth_that_fits(detail)
-        while depth >= enough:
+        least = path + (DEPTHS_BEYOND if detail.probabilities else 1)
+        for depth in range(drawing.depth_that_fits(detail), least - 1, -1):
             candidate = _Horizontal(prune(shape, rows, depth), label, width)
-            if candidate.detail.probabilities:
+            if candidate.fits and candidate.detail.probabilities == detail.probabilities:
                 return candidate
-            depth -= 1
     return drawing
 
 
@@ -206,10 +207,9 @@ class _Horizontal(_Drawing):
                     self._last[depth + 1] = max(self._last.get(depth + 1, 0), cells)
         for detail in COLUMNS:
             self._start = self._starts(detail)
-            if (
-                max((self._start[depth] + cells for depth, cells in self._last.items()), default=0)
-                <= self.width
-            ):
+            ends = (self._start[depth] + cells for depth, cells in self._last.items())
+            self.fits = max(ends, default=0) <= self.width
+            if self.fits:
                 return detail
         return COLUMNS[-1]
 
@@ -281,7 +281,9 @@ class _Horizontal(_Drawing):
         yield line
 
     def _fits(self, place: int, start: int, parent: int) -> bool:
-        return start + 2 + self.text(place, parent, MAX_LABEL)[1] + 4 <= self.width or place == NEAR_MISS
+        """Whether a place and its probability are inside the width."""
+        probability_cells = len(" <.001") if place == NEAR_MISS else len(" .03")
+        return start + 2 + self.text(place, parent, MAX_LABEL)[1] + probability_cells <= self.width
 
 
 class _Indented(_Drawing):

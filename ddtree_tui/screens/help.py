@@ -8,31 +8,9 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
+from ddtree_tui.keys import HELP
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.widgets.welcome import Legend
-
-KEYS: tuple[tuple[str, str, str], ...] = (
-    ("everywhere", "outside the prompt", "what it does"),
-    ("Enter", "", "run the prompt (Shift+Enter or Ctrl+J: line break)"),
-    ("Esc", "", "stop the run; when nothing runs, leave the prompt"),
-    ("F2", "Space", "pause and go on; in a recording: play and pause"),
-    ("F3  F4", "← →  [ ]", "show the round before, the round after; the run goes on"),
-    ("", "Home", "show the first round"),
-    ("F5", "End  f", "follow the newest round again"),
-    ("F6", "n", "decode one round, then pause"),
-    ("F7", "m", "mode: ar, chain, tree (from the next round)"),
-    ("F8", "- +", "budget: type it, or halve and double it (from the next round)"),
-    ("F9", "t", "thinking on or off (from the next run)"),
-    ("", "T", "temperature: type it (from the next run)"),
-    ("", "e", "unfold all branches, or fold them to the height again"),
-    ("Ctrl+O", "z", "show all, only the tree, only the text"),
-    ("Tab", "Tab", "go to the knobs, the tree, the text"),
-    ("", "i  /  Enter", "go to the prompt"),
-    ("Ctrl+N", "", "new conversation"),
-    ("Ctrl+T", "", "light or dark"),
-    ("Ctrl+P", "", "all commands"),
-    ("Ctrl+Q", "", "quit"),
-)
 
 
 class KeyTable(Lines):
@@ -51,13 +29,13 @@ class KeyTable(Lines):
     """
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return len(KEYS) + 1
+        return len(HELP) + 1
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         lines: list[list[Span]] = []
-        for number, (everywhere, outside, what) in enumerate(KEYS):
+        for number, (everywhere, outside, what) in enumerate(HELP):
             key, text = ("title", "title") if number == 0 else ("key", "text")
-            lines.append([(_pad(everywhere, 12), key), (_pad(outside, 20), key), (what, text)])
+            lines.append([(_pad(everywhere, 9), key), (_pad(outside, 16), key), (what, text)])
         return [*lines, []]
 
 
@@ -70,7 +48,7 @@ class HelpScreen(ModalScreen[None]):
         align: center middle;
         background: $background 60%;
         #help {
-            width: 104; max-width: 96%; height: auto; max-height: 96%;
+            width: 88; max-width: 96%; height: auto; max-height: 96%;
             padding: 1 1; background: $surface;
         }
     }

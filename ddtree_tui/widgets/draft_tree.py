@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.segment import Segment
 from textual.binding import Binding
-from textual.geometry import Size
 from textual.strip import Strip
 
 from ddtree_tui.draft_shape import DraftShape
@@ -12,7 +11,7 @@ from ddtree_tui.escape import SPACE
 from ddtree_tui.glyphs import State
 from ddtree_tui.labels import Labels
 from ddtree_tui.tree_layout import Part, TreeLayout, lay_out
-from ddtree_tui.widgets.painted import ScrolledLines
+from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
 
 HORIZONTAL_FROM = 100
 """Columns of the terminal from which on the horizontal layout is used."""
@@ -67,7 +66,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
     def draw_line(self, line: int) -> Strip:
         lines = self._layout_made.lines if self._layout_made else []
         if line >= len(lines):
-            return Strip.blank(0, self.rich_style)
+            return Strip.blank(0, self.role_style(PLAIN))
         return Strip([segment for part in lines[line] for segment in self._segments(part)])
 
     def _segments(self, part: Part) -> list[Segment]:
@@ -88,7 +87,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         self.forget_strips()
         if self._shape is None or self._labels is None or not room.width:
             self._layout_made = None
-            self.virtual_size = Size(0, 0)
+            self.set_extent(0, 0)
         else:
             self._layout_made = layout = lay_out(
                 self._shape,
@@ -97,5 +96,5 @@ class DraftTreeView(ScrolledLines, can_focus=True):
                 None if self.unfolded else max(1, room.height),
                 horizontal=self.app.size.width >= HORIZONTAL_FROM,
             )
-            self.virtual_size = Size(layout.width, len(layout.lines))
+            self.set_extent(layout.width, len(layout.lines))
         self.refresh()

@@ -33,6 +33,11 @@ SPECS = (
 )
 
 
+def since(spec: KnobSpec) -> str:
+    """From when on a change holds."""
+    return "from the next round on" if spec.live else "from the next run on"
+
+
 def turned(settings: DecodeSettings, name: str, by: int) -> dict[str, str | int | bool | float]:
     """The setting ``name`` turned ``by`` steps up or down: just the changed field."""
     if name == "mode":

@@ -7,9 +7,12 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
+
+PLAIN = ""
 
 Span = tuple[str, str]
 """Text, and the component class (without prefix) that styles it."""
@@ -23,10 +26,11 @@ class RoleStyles(Widget):
     _role_styles: dict[str, Style] | None = None
 
     def role_style(self, role: str) -> Style:
-        """The style of a component class of this widget, on this widget's background."""
+        """The style of a component class of this widget, or of the widget itself for any other name."""
         if self._role_styles is None:
             self._role_styles = {name: self.get_component_rich_style(name) for name in self.ROLES}
-        return self._role_styles.get(role) or self.rich_style
+            self._role_styles[PLAIN] = self.rich_style
+        return self._role_styles.get(role) or self._role_styles[PLAIN]
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -70,11 +74,13 @@ class Lines(RoleStyles):
         width = self.size.width
         if self._drawn is None:
             lines = self.draw(width, self.size.height)
-            self._drawn = [self.strip(line).adjust_cell_length(width, self.rich_style) for line in lines]
-        return self._drawn[y] if y < len(self._drawn) else Strip.blank(width, self.rich_style)
+            self._drawn = [
+                self.strip(line).adjust_cell_length(width, self.role_style(PLAIN)) for line in lines
+            ]
+        return self._drawn[y] if y < len(self._drawn) else Strip.blank(width, self.role_style(PLAIN))
 
 
-class ScrolledLines(RoleStyles, ScrollView):
+class ScrolledLines(ScrollView, RoleStyles):
     """A scrolling widget of lines. Subclasses keep ``line_count`` and draw one line at a time."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
@@ -88,6 +94,15 @@ class ScrolledLines(RoleStyles, ScrollView):
     def forget_strips(self) -> None:
         self._strips = {}
 
+    def set_extent(self, width: int, height: int) -> None:
+        """How large the content is. A size that fits counts as none, so that it stays the same from paint to
+        paint; and a new size moves the scroll bars alone, without a layout of the whole screen."""
+        room = self.scrollable_content_region.size
+        extent = Size(width if width > room.width else 0, height if height > room.height else 0)
+        if extent != self.virtual_size:
+            self.set_reactive(ScrolledLines.virtual_size, extent)
+            self._scroll_update(extent)
+
     def render_line(self, y: int) -> Strip:
         scroll_x, scroll_y = self.scroll_offset
         line = y + scroll_y
@@ -95,7 +110,7 @@ class ScrolledLines(RoleStyles, ScrollView):
         if strip is None:
             strip = self._strips[line] = self.draw_line(line)
         width = self.size.width
-        return strip.crop_extend(scroll_x, scroll_x + width, self.rich_style)
+        return strip.crop_extend(scroll_x, scroll_x + width, self.role_style(PLAIN))
 
 
 def spread(left: list[Span], right: list[Span], width: int) -> list[Span]:

@@ -33,38 +33,31 @@ class RoundHeading(Lines):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._state: tuple[Answer, Round, int, int, bool, int] | None = None
+        self._state: tuple[Answer, Round, int, int, bool] | None = None
 
     def show(
-        self,
-        answer: Answer | None,
-        round_: Round | None,
-        index: int,
-        count: int,
-        following: bool,
-        hidden: int,
+        self, answer: Answer | None, round_: Round | None, index: int, count: int, following: bool
     ) -> None:
-        """Describe a round, the ``index``-th of ``count``; ``hidden`` of its nodes are folded away."""
-        self._state = (
-            None if answer is None or round_ is None else (answer, round_, index, count, following, hidden)
-        )
+        """Describe a round, the ``index``-th of ``count``."""
+        self._state = None if answer is None or round_ is None else (answer, round_, index, count, following)
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         if self._state is None:
             return [[("draft tree", "title")]]
-        answer, round_, index, count, following, hidden = self._state
+        answer, round_, index, count, following = self._state
         left: list[Span] = [(f"round {index + 1}", "title"), (f" of {count}", "quiet")]
         if answer.wrong:
             left += [("  ", ""), (f" {WRONG} ", "wrong")]
-        left += [("   ", ""), *outcome(round_, hidden, room=width - 40)]
+        used = sum(len(text) for text, _ in left) + len("   looking back · f newest ")
+        left += [("   ", ""), *outcome(round_, room=width - used)]
         right: list[Span] = (
             [("following", "quiet")] if following else [("looking back", "shown"), (" · f newest", "quiet")]
         )
         return [spread(left, right, width)]
 
 
-def outcome(round_: Round, hidden: int, room: int) -> list[Span]:
+def outcome(round_: Round, room: int) -> list[Span]:
     """What the round did, as much of it as fits ``room`` cells."""
     drafted, accepted = len(round_.nodes.ids), len(round_.accepted)
     parts: list[list[Span]] = []
@@ -88,8 +81,6 @@ def outcome(round_: Round, hidden: int, room: int) -> list[Span]:
     parts.append([(f"{round_.mode} {round_.budget}" if round_.mode == "tree" else round_.mode, "quiet")])
     parts.append([(f"{round_.ms.total:.1f} ms", "quiet")])
     parts.append([(f"position {round_.position}", "quiet")])
-    if hidden:
-        parts.append([(f"{hidden} folded", "quiet")])
     spans: list[Span] = []
     used = 0
     for part in parts:

@@ -53,7 +53,7 @@ class RunView(Vertical):
         if round_ is not self._shown:
             self._shown = round_
             tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
-        self.query_one(RoundHeading).show(answer, round_, index or 0, count, viewpoint.following, tree.hidden)
+        self.query_one(RoundHeading).show(answer, round_, index or 0, count, viewpoint.following)
         if (count, index) != self._timeline_key:
             self._timeline_key = (count, index)
             self.query_one(Timeline).show(session, index)

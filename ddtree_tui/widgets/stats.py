@@ -140,15 +140,7 @@ class Stats(Lines):
                 bar = BARS[max(0, min(8, eighths - 8 * row))]
                 line.append((bar.ljust(BIN_CELLS), "shown" if length == shown else "bar"))
             lines.append(line)
-        axis = ""
-        for length in (1, *range(4, bins + 1, 4)):
-            axis = axis.ljust((length - 1) * BIN_CELLS) + str(length)
-        mark = (shown - 1) * BIN_CELLS
-        if shown <= bins:
-            axis = axis.ljust(mark)
-            label = f"▲{shown}"
-            lines.append([(axis[:mark], "quiet"), (label, "shown"), (axis[mark + len(label) :], "quiet")])
-        return lines
+        return [*lines, _axis(bins, shown)]
 
     def _stages(self, width: int) -> list[list[Span]]:
         """A bar of the round's milliseconds, a shade per stage, and the numbers under it."""
@@ -169,6 +161,23 @@ class Stats(Lines):
             used += cells
             numbers[-1] += [(f"{shade} ", "bar"), (f"{stage} ", "label"), (f"{value}  ", "number")]
         return [[(bar[:width], "bar")], *numbers]
+
+
+def _axis(bins: int, shown: int) -> list[Span]:
+    """Numbers under the bins; the shown round's has a caret and keeps its neighbours away."""
+    mark, label = (shown - 1) * BIN_CELLS, f"▲{shown}"
+    axis = [" "] * (bins * BIN_CELLS)
+    for length in (1, *range(4, bins + 1, 4)):
+        start, text = (length - 1) * BIN_CELLS, str(length)
+        if start > mark + len(label) or start + len(text) < mark:
+            axis[start : start + len(text)] = text
+    if shown > bins:
+        return [("".join(axis), "quiet")]
+    return [
+        ("".join(axis[:mark]), "quiet"),
+        (label, "shown"),
+        ("".join(axis[mark + len(label) :]), "quiet"),
+    ]
 
 
 def mean_length(answer: Answer) -> float:

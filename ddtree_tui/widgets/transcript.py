@@ -9,13 +9,12 @@ from itertools import pairwise
 from rich.segment import Segment
 from textual.binding import Binding
 from textual.content import Content, Span
-from textual.geometry import Size
 from textual.strip import Strip
 
 from ddtree_tui.answer_text import Section
 from ddtree_tui.escape import escape, hex_bytes
 from ddtree_tui.run import Answer, Session
-from ddtree_tui.widgets.painted import ScrolledLines
+from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
 from ddtree_tui.widgets.round_heading import WRONG
 
 GUTTERS = {
@@ -55,6 +54,10 @@ class Transcript(ScrolledLines, can_focus=True):
         height: 1fr;
         scrollbar-size: 1 1;
         overflow-x: hidden;
+        /* Always there, invisible until needed: to appear it would need a layout of the screen. */
+        overflow-y: scroll;
+        scrollbar-color: $background;
+        &.-overflows { scrollbar-color: $scrollbar; }
         .user { text-style: bold; }
         .thinking { color: $quiet; text-style: italic; }
         .answer { color: $foreground; }
@@ -72,6 +75,7 @@ class Transcript(ScrolledLines, can_focus=True):
         self._lines: list[tuple[str, list[tuple[str, str]]]] = []
         self._wrapped: dict[tuple[Paragraph, int], list[tuple[str, list[tuple[str, str]]]]] = {}
         self._looking_back = False
+        self._placed_y = 0
 
     def show(self, session: Session, shown: tuple[Answer, int] | None, looking_back: bool) -> None:
         """Take the newest text; ``shown``: the answer and the index of its round to mark. While looking back
@@ -89,7 +93,7 @@ class Transcript(ScrolledLines, can_focus=True):
         gutter, pieces = self._lines[line] if line < len(self._lines) else ("", [])
         segments = [Segment(gutter, self.role_style("gutter"))] if gutter else []
         for text, roles in pieces:
-            style = self.rich_style
+            style = self.role_style(PLAIN)
             for role in roles.split():
                 style += self.role_style(role)
             segments.append(Segment(text, style))
@@ -100,13 +104,18 @@ class Transcript(ScrolledLines, can_focus=True):
         marked = [y for y, (_, pieces) in enumerate(self._lines) if any(MARK in roles for _, roles in pieces)]
         height = self.scrollable_content_region.height
         if marked and not self.scroll_offset.y <= marked[0] <= marked[-1] < self.scroll_offset.y + height:
-            self.scroll_to(y=max(0, marked[0] - height // 2), animate=False, immediate=True)
+            self._place(marked[0] - height // 2)
+
+    def _place(self, y: int) -> None:
+        """Scroll, and remember where to: elsewhere means that the user has scrolled."""
+        self.scroll_to(y=y, animate=False, immediate=True)
+        self._placed_y = self.scroll_offset.y
 
     def _wrap(self) -> None:
         width = self.scrollable_content_region.width
         if width <= 4:
             return
-        was_at_end = self.scroll_offset.y >= self.max_scroll_y - 1
+        untouched = self.scroll_offset.y == self._placed_y or self.scroll_offset.y >= self.max_scroll_y
         kept: dict[tuple[Paragraph, int], list[tuple[str, list[tuple[str, str]]]]] = {}
         self._lines = []
         for paragraph in self._paragraphs:
@@ -116,11 +125,12 @@ class Transcript(ScrolledLines, can_focus=True):
             self._lines += wrapped
         self._wrapped = kept
         self.forget_strips()
-        self.virtual_size = Size(width, len(self._lines))
+        self.set_extent(0, len(self._lines))
+        self.set_class(self.max_scroll_y > 0, "-overflows")
         if self._looking_back:
             self._scroll_to_mark()
-        elif was_at_end:
-            self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
+        elif untouched:
+            self._place(self.max_scroll_y)
         self.refresh()
 
 

@@ -280,7 +280,7 @@ class Recording:
         if place < len(picks):
             picks.insert(place, wanted)
         picks = picks[:LISTED]
-        flat = 0.35 + 2.4 * self.rng.random() ** 2 * (1.2 - skill)
+        flat = 0.35 + 2.4 * self.rng.random() ** 2 * max(0.1, 1.2 - skill)
         weights = [math.exp(-rank / flat) + 2e-4 for rank in range(len(picks))]
         total = sum(weights) * 1.02
         return [(token, math.log(weight / total)) for token, weight in zip(picks, weights, strict=True)]

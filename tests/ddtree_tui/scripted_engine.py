@@ -82,6 +82,7 @@ class Script:
             self.emit(Failed(error="prompt_too_long", message="The prompt is too long.", hint="Shorten it."))
             return
         start = time.monotonic()
+        time.sleep(0.02)  # the prefill
         settings = command.settings
         recording = self.recording
         recording.rng = random.Random(f"{recording.seed} {prompt}")

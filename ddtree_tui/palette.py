@@ -1,0 +1,46 @@
+"""What the command palette offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.app import SystemCommand
+
+from ddtree_tui.widgets.knobs import SPECS, since
+
+if TYPE_CHECKING:
+    from ddtree_tui.playground import PlaygroundApp
+
+
+def commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
+    """Everything the keys do, and what has no key."""
+    yield SystemCommand("Keys", "All keys, and what the glyphs mean", app.action_help)
+    yield SystemCommand("Light or dark", "Switch the theme", app.action_toggle_theme)
+    yield SystemCommand("Unfold or fold the tree", "All nodes, or as many as fit", app.action_unfold)
+    yield SystemCommand("Zoom", "All, only the tree, only the text", app.action_zoom)
+    yield SystemCommand("Copy the answer", "To the clipboard", app.action_copy_answer)
+    if app.controller.playback is None:
+        yield from _run_commands(app)
+    yield SystemCommand("Themes", "Choose one of all themes", app.action_change_theme)
+    yield SystemCommand("Quit", "End the app and the engine", app.action_quit)
+
+
+def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
+    yield SystemCommand("New conversation", "Forget all answers", app.action_new_conversation)
+    for spec in SPECS:
+        turns = spec.name in ("mode", "thinking")
+        act = partial(app.action_turn, spec.name, 1) if turns else partial(app.action_edit, spec.name)
+        yield SystemCommand(f"Set {spec.name}", f"{spec.help}; {since(spec)}", act)
+    if app.controller.settings.verify == "naive":
+        yield SystemCommand(
+            "Verify correctly again", "From the next run on", partial(app.action_verify, "solve")
+        )
+    else:
+        yield SystemCommand(
+            "Verify naively (wrong on hybrids)",
+            "See what happens when the recurrence runs through siblings; from the next run on",
+            partial(app.action_verify, "naive"),
+        )
+    yield SystemCommand("Restart the engine", "End it and load the models anew", app.action_restart_engine)

@@ -1,0 +1,267 @@
+"""What the app does, without a screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from make_recording import conversation
+from scripted_engine import ScriptedEngine
+
+from ddtree_tui.controller import Controller
+from ddtree_tui.playback import Playback
+from ddtree_tui.run import Phase
+from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
+from engine.errors import EngineError
+from engine.events import Failed
+from engine.settings import DecodeSettings
+
+LOG = Path("some.log")
+
+
+def live(**script: float) -> tuple[Controller, ScriptedEngine]:
+    engine = ScriptedEngine(**script)
+    return Controller(DecodeSettings(), engine=engine, log_path=LOG), engine
+
+
+def wait(controller: Controller, condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        controller.tick(time.monotonic())
+        time.sleep(0.002)
+
+
+def started(**script: float) -> tuple[Controller, ScriptedEngine]:
+    controller, engine = live(**script)
+    engine.start()
+    wait(controller, lambda: controller.session.phase is Phase.READY)
+    return controller, engine
+
+
+def test_a_prompt_waits_for_the_models() -> None:
+    controller, engine = live()
+    assert controller.submit("hello")
+    assert controller.waiting == "hello"
+    assert controller.busy
+    assert not controller.submit("again")
+    engine.start()
+    wait(controller, lambda: controller.session.running)
+    assert controller.waiting is None
+    assert controller.session.answers[0].prompt == "hello"
+    controller.stop()
+
+
+def test_a_waiting_prompt_can_be_taken_back() -> None:
+    controller, engine = live()
+    controller.submit("hello")
+    controller.stop()
+    engine.start()
+    wait(controller, lambda: controller.session.phase is Phase.READY)
+    assert controller.session.answers == []
+    assert engine.sent_of(Generate) == []
+
+
+def test_the_conversation_goes_along() -> None:
+    controller, engine = started(rounds=3)
+    controller.submit("one")
+    wait(controller, lambda: not controller.busy)
+    controller.submit("two")
+    wait(controller, lambda: not controller.busy)
+    first, second = engine.sent_of(Generate)
+    assert isinstance(first, Generate)
+    assert isinstance(second, Generate)
+    assert [message["content"] for message in first.messages] == ["one"]
+    assert [message["role"] for message in second.messages] == ["user", "assistant", "user"]
+    finished = controller.session.answers[0].finished
+    assert finished is not None
+    assert second.messages[1]["content"] == finished.text
+    controller.new_conversation()
+    controller.submit("three")
+    wait(controller, lambda: not controller.busy)
+    third = engine.sent_of(Generate)[-1]
+    assert isinstance(third, Generate)
+    assert len(third.messages) == 1
+
+
+def test_stopping_keeps_what_was_said() -> None:
+    controller, engine = started(rounds=10_000)
+    controller.submit("one")
+    wait(controller, lambda: len(controller.session.rounds) > 3)
+    controller.stop()
+    assert controller.state[0] == "stopping"
+    wait(controller, lambda: not controller.busy)
+    assert len(engine.sent_of(Cancel)) == 1
+    finished = controller.session.answers[0].finished
+    assert finished is not None
+    assert finished.reason == "cancelled"
+    assert controller.session.messages()[1]["content"] == finished.text
+
+
+def test_pausing_and_single_rounds() -> None:
+    controller, engine = started(rounds=10_000, rounds_per_second=400)
+    controller.submit("one")
+    wait(controller, lambda: len(controller.session.rounds) > 3)
+    controller.toggle_pause(0.0)
+    assert controller.paused
+    assert controller.state == ("paused", "paused")
+    time.sleep(0.1)
+    controller.tick(0.0)
+    count = len(controller.session.rounds)
+    time.sleep(0.1)
+    controller.tick(0.0)
+    assert len(controller.session.rounds) == count
+    controller.step()
+    wait(controller, lambda: len(controller.session.rounds) == count + 1)
+    time.sleep(0.05)
+    controller.tick(0.0)
+    assert len(controller.session.rounds) == count + 1
+    controller.toggle_pause(0.0)
+    wait(controller, lambda: len(controller.session.rounds) > count + 5)
+    kinds = [type(command) for command in engine.sent if isinstance(command, Pause | Step | Resume)]
+    assert kinds == [Pause, Step, Resume]
+    controller.stop()
+
+
+def test_one_round_from_the_start() -> None:
+    controller, _ = started(rounds=50)
+    controller.submit("one", one_round=True)
+    wait(controller, lambda: len(controller.session.rounds) == 1)
+    time.sleep(0.05)
+    controller.tick(0.0)
+    assert len(controller.session.rounds) == 1
+    assert controller.paused
+    controller.stop()
+    wait(controller, lambda: not controller.busy)
+
+
+def test_live_settings_reach_the_running_answer() -> None:
+    controller, engine = started(rounds=10_000)
+    controller.change(budget=128)
+    assert engine.sent_of(Set) == []  # nothing runs: the next run will have it
+    controller.submit("one")
+    wait(controller, lambda: len(controller.session.rounds) > 2)
+    assert controller.session.rounds[0][1].budget == 128
+    controller.change(budget=8)
+    controller.change(temperature=0.5)
+    (changed,) = engine.sent_of(Set)
+    assert isinstance(changed, Set)
+    assert changed.settings == {"budget": 8}
+    wait(controller, lambda: controller.session.rounds[-1][1].budget == 8)
+    controller.change(mode="chain")
+    wait(controller, lambda: controller.session.rounds[-1][1].mode == "chain")
+    controller.stop()
+    wait(controller, lambda: not controller.busy)
+    assert controller.settings == DecodeSettings(budget=8, temperature=0.5, mode="chain")
+
+
+@pytest.mark.parametrize(
+    "change", [{"budget": 0}, {"budget": 10**6}, {"temperature": -1.0}, {"mode": "forest"}, {"budget": "x"}]
+)
+def test_bad_settings_change_nothing(change: dict[str, str | int | float]) -> None:
+    controller, _ = started()
+    with pytest.raises(EngineError) as raised:
+        controller.change(**change)
+    assert raised.value.kind == "bad_setting"
+    assert controller.settings == DecodeSettings()
+
+
+def test_a_failed_run_is_told_and_the_next_one_works() -> None:
+    controller, _ = started(rounds=3)
+    controller.submit("fail")
+    wait(controller, lambda: not controller.busy)
+    (problem,) = controller.take_problems()
+    assert problem.message == "The prompt is too long."
+    assert problem.hint == "Shorten it."
+    assert problem.log_path == LOG
+    assert not problem.restart
+    assert controller.submit("works")
+    wait(controller, lambda: not controller.busy)
+    assert controller.session.answers[-1].finished is not None
+
+
+def test_a_dead_engine_can_be_restarted() -> None:
+    controller, engine = started(rounds=3)
+    controller.submit("one")
+    wait(controller, lambda: not controller.busy)
+    controller.submit("die")
+    wait(controller, lambda: controller.session.phase is Phase.BROKEN)
+    (problem,) = controller.take_problems()
+    assert problem.restart
+    assert not controller.submit("two")
+    assert controller.take_problems()[0].restart
+    controller.restart_engine()
+    wait(controller, lambda: controller.session.phase is Phase.READY)
+    assert engine.starts == 2
+    assert len(controller.session.rounds) == 3
+    controller.submit("two")
+    wait(controller, lambda: not controller.busy)
+    sent = engine.sent_of(Generate)[-1]
+    assert isinstance(sent, Generate)
+    assert [message["content"] for message in sent.messages][::2] == ["one", "two"]
+
+
+def test_models_that_do_not_load() -> None:
+    failed = Failed(error="model_not_found", message="There is no model x.", hint="Check the name.")
+    engine = ScriptedEngine(fail_to_load=failed)
+    controller = Controller(DecodeSettings(), engine=engine, log_path=LOG)
+    engine.start()
+    controller.submit("waits")
+    wait(controller, lambda: controller.session.phase is Phase.BROKEN)
+    (problem,) = controller.take_problems()
+    assert problem.title == "The models could not be loaded"
+    assert problem.restart
+    assert controller.waiting is None
+
+
+def test_a_full_disk_ends_the_trace_and_not_the_run() -> None:
+    controller, engine = started(rounds=5)
+    controller.submit("one")
+    engine.trouble.append(EngineError("trace_write", "There is no room left.", "The run goes on."))
+    wait(controller, lambda: not controller.busy)
+    (problem,) = controller.take_problems()
+    assert problem.message == "There is no room left."
+    assert controller.session.answers[0].finished is not None
+
+
+def test_a_new_conversation_ends_the_run_first() -> None:
+    controller, _ = started(rounds=10_000)
+    controller.submit("one")
+    wait(controller, lambda: len(controller.session.rounds) > 2)
+    controller.new_conversation()
+    wait(controller, lambda: not controller.busy)
+    assert controller.session.answers == []
+    assert controller.session.rounds == []
+
+
+def test_text_that_is_no_unicode_is_refused() -> None:
+    controller, engine = started()
+
+    def refuse(command: object) -> None:
+        raise EngineError("bad_text", "The prompt holds characters that are not valid Unicode text.")
+
+    engine.send = refuse  # type: ignore[method-assign]
+    assert not controller.submit("\ud800")
+    assert controller.session.answers == []
+    assert "Unicode" in controller.take_problems()[0].message
+
+
+def test_replay_steps_and_plays() -> None:
+    playback = Playback(conversation(0, rounds=8))
+    controller = Controller(DecodeSettings(), playback=playback)
+    controller.move(1, 0.0)
+    assert len(controller.session.rounds) == 1
+    controller.move(1, 0.0)
+    controller.move(1, 0.0)
+    assert len(controller.session.rounds) == 3
+    controller.move(-1, 0.0)
+    assert controller.viewpoint.index(3) == 1
+    controller.move(1, 0.0)
+    assert len(controller.session.rounds) == 3
+    controller.play_all(0.0)
+    assert len(controller.session.rounds) == 8
+    assert controller.state[0] == "recording"
+    assert not controller.submit("no engine here")
+    controller.shut_down()

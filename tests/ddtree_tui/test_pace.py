@@ -1,0 +1,152 @@
+"""The app keeps up without getting in the way: few paints, quick answers to keys, an engine that never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from make_recording import Recording
+from playing import Playing, playing, replaying
+
+from ddtree_tui.engine_link import EngineLink
+from ddtree_tui.playground import PlaygroundApp
+from engine.commands import Generate
+from engine.events import AnyEvent, Finished, Loaded, Round
+from engine.settings import DecodeSettings, LoadSettings
+
+HERE = Path(__file__).parent
+ROUNDS_PER_SECOND = 30
+WORKER = [sys.executable, str(HERE / "scripted_engine.py"), str(ROUNDS_PER_SECOND)]
+
+
+@pytest.fixture
+def displayed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When the app wrote to the terminal."""
+    times: list[float] = []
+    write: Callable[..., None] = PlaygroundApp._display
+
+    def note(self: PlaygroundApp, *arguments: object) -> None:
+        times.append(time.monotonic())
+        write(self, *arguments)
+
+    monkeypatch.setattr(PlaygroundApp, "_display", note)
+    return times
+
+
+@pytest.fixture
+def worker_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = os.pathsep.join([str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+
+
+def recorded(rounds: int) -> list[AnyEvent]:
+    recording = Recording(3, ms=1000 / ROUNDS_PER_SECOND)
+    settings = DecodeSettings(budget=64, thinking=True)
+    return [*recording.start(), *recording.answer("hello", settings=settings, rounds=rounds)]
+
+
+def most_in_a_second(times: list[float]) -> int:
+    return max(sum(start <= t < start + 1 for t in times) for start in times)
+
+
+async def test_never_more_than_fifteen_paints_a_second(displayed: list[float]) -> None:
+    async with replaying(recorded(rounds=150), at_once=False) as play:
+        await play.until(lambda: play.rounds > 5)
+        displayed.clear()
+        before, started, paints = play.rounds, time.monotonic(), play.app.paints
+        await asyncio.sleep(3)
+        seconds = time.monotonic() - started
+        assert (play.rounds - before) / seconds > 25
+        assert most_in_a_second(displayed) <= 15
+        assert (play.app.paints - paints) / seconds <= 15
+        assert (play.app.paints - paints) / seconds > 8  # and it does paint
+
+
+async def test_keys_are_answered_within_a_tenth_of_a_second(displayed: list[float]) -> None:
+    waits: list[float] = []
+
+    async def answered(play: Playing, key: str, shown: Callable[[], bool]) -> None:
+        start = time.monotonic()
+        play.app.simulate_key(key)
+        while not shown():
+            assert time.monotonic() < start + 5
+            await asyncio.sleep(0.001)
+        waits.append(time.monotonic() - start)
+
+    async with replaying(recorded(rounds=400), at_once=False) as play:
+        await play.until(lambda: play.rounds > 20)
+        for _ in range(6):
+            await answered(play, "left", lambda: "looking back" in play.part("#heading"))
+            await asyncio.sleep(0.13)
+            await answered(play, "end", lambda: "following" in play.part("#heading"))
+            await asyncio.sleep(0.17)
+    print(f"keys answered after {1000 * statistics.median(waits):.0f} ms, at most {1000 * max(waits):.0f} ms")
+    assert statistics.median(waits) < 0.1
+
+
+def test_an_idle_app_paints_nothing(displayed: list[float]) -> None:
+    async def idle() -> None:
+        async with playing() as play:
+            await play.until(lambda: play.controller.session.loaded)
+            await play.settle()
+            displayed.clear()
+            await asyncio.sleep(1.0)
+
+    asyncio.run(idle())
+    assert displayed == []
+
+
+def seconds_alone() -> float:
+    """How long the worker takes for its answer when its events are only thrown away."""
+    link = EngineLink(LoadSettings(), Path(os.devnull), command=WORKER)
+    link.start()
+    try:
+        seen: list[AnyEvent] = []
+        end = time.monotonic() + 30
+        sent = False
+        while not any(isinstance(event, Finished) for event in seen):
+            assert time.monotonic() < end
+            seen += link.drain()
+            if not sent and any(isinstance(event, Loaded) for event in seen):
+                link.send(Generate(messages=[{"role": "user", "content": "x"}], settings=DecodeSettings()))
+                sent = True
+            time.sleep(0.01)
+    finally:
+        link.stop()
+    return next(event.t for event in reversed(seen) if isinstance(event, Round))
+
+
+async def test_the_engine_is_not_slowed(worker_path: None) -> None:
+    alone = await asyncio.to_thread(seconds_alone)
+    link = EngineLink(LoadSettings(), Path(os.devnull), command=WORKER)
+    async with playing(engine=link) as play:
+        await play.until(lambda: play.controller.session.loaded)
+        await play.type("x")
+        await play.pilot.press("enter")
+        await play.until(lambda: play.rounds and not play.controller.busy, 30)
+        watched = play.controller.session.rounds[-1][1].t
+    print(f"60 rounds: {alone:.2f} s alone, {watched:.2f} s watched")
+    assert watched < 1.1 * alone
+
+
+def test_a_trace_is_written_while_the_app_looks_away(worker_path: None, tmp_path: Path) -> None:
+    from engine.trace import read_trace
+
+    trace = tmp_path / "run.jsonl"
+    link = EngineLink(LoadSettings(), Path(os.devnull), trace=trace, command=[*WORKER[:2], "500"])
+    link.start()
+    end = time.monotonic() + 20
+    link.send(Generate(messages=[{"role": "user", "content": "x"}], settings=DecodeSettings()))
+    while b'"finished"' not in trace.read_bytes():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    link.stop()
+    events = read_trace(trace).events
+    assert sum(isinstance(event, Round) for event in events) == 60
+    assert sum(isinstance(event, Round) for event in link.drain()) == 60

@@ -1,0 +1,528 @@
+"""The app itself, driven by keys, on a scripted engine and on recordings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from make_recording import Recording, conversation
+from playing import Playing, playing, replaying
+from rich.cells import cell_len
+from scripted_engine import ScriptedEngine
+from textual.widgets import Input
+
+from ddtree_tui.run import Phase
+from ddtree_tui.screens.problem import ProblemScreen
+from ddtree_tui.screens.value import ValueScreen
+from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.knobs import Knob
+from ddtree_tui.widgets.prompt import PromptBox
+from ddtree_tui.widgets.timeline import Timeline
+from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
+from engine.errors import EngineError
+from engine.events import Failed, Loading
+from engine.settings import DecodeSettings
+
+
+async def ask(play: Playing, prompt: str = "hello") -> None:
+    await play.until(lambda: play.controller.session.phase is Phase.READY)
+    answers = len(play.controller.session.answers)
+    await play.type(prompt)
+    await play.pilot.press("enter")
+    await play.until(lambda: len(play.controller.session.answers) > answers)
+
+
+async def test_the_first_screen_explains_itself() -> None:
+    for size in ((80, 24), (120, 40)):
+        async with playing(size=size) as play:
+            await play.settle()
+            text = play.text()
+            assert "Type a prompt below and press Enter" in text
+            assert "What is 47 + 85?" in text
+            for name in ("root", "accepted", "bonus", "near miss", "rejected", "not reached", "folded"):
+                assert re.search(rf"\b{name}\b", text), name
+            assert "F1 keys" in text
+            assert play.app.focused is play.app.query_one(PromptBox)
+
+
+async def test_loading_is_shown() -> None:
+    engine = ScriptedEngine(load_seconds=0.5)
+    async with playing(engine=engine) as play:
+        await play.until(lambda: isinstance(play.controller.session.loading, Loading))
+        await play.settle()
+        assert "reading the" in play.part("#top-line")
+        assert "━" in play.part("#top-line") or "─" in play.part("#top-line")
+        await play.until(lambda: play.controller.session.loaded)
+        await play.settle()
+        line = play.part("#top-line")
+        assert "demo" in line
+        assert "cpu float32" in line
+        assert "9 gated-delta + 3 attention layers" in line
+        assert "tree 64" in line
+        assert "ready" in line
+
+
+async def test_a_run_from_prompt_to_end() -> None:
+    async with playing(rounds=12, rounds_per_second=20, settings=DecodeSettings(thinking=True)) as play:
+        await ask(play)
+        assert play.app.focused is play.app.query_one(DraftTreeView)
+        await play.until(lambda: not play.controller.busy)
+        await play.settle()
+        answer = play.controller.session.answers[0]
+        assert answer.finished is not None
+        text = play.text()
+        assert "❯ hello" in text
+        assert "thinking" in play.part("#transcript")
+        assert "round 12 of 12" in text
+        assert f"{answer.finished.mean_acceptance_length:.2f}" in play.part("#stats")
+        assert "●" in play.part("#tree").strip().splitlines()[0]
+        assert "▲12" in play.part("#timeline")
+        assert "ended by itself" in text
+        assert play.app.focused is play.app.query_one(PromptBox)
+        await play.type("again")
+        await play.pilot.press("enter")
+        await play.until(lambda: len(play.controller.session.answers) == 2 and not play.controller.busy)
+        await play.settle()
+        assert "┊" in play.part("#timeline")
+        assert "❯ again" in play.part("#transcript")
+
+
+async def test_examples_can_be_picked() -> None:
+    async with playing(rounds=3) as play:
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.pilot.press("shift+tab")
+        while not isinstance(play.app.focused, PromptBox) and play.app.focused.id != "examples":
+            await play.pilot.press("shift+tab")
+            if "Examples" in type(play.app.focused).__name__:
+                break
+        await play.pilot.press("down", "enter")
+        await play.until(lambda: play.controller.session.answers)
+        assert play.controller.session.answers[0].prompt.startswith("Tom has")
+
+
+async def test_the_prompt_box_recalls_and_grows() -> None:
+    async with playing(rounds=2) as play:
+        box = play.app.query_one(PromptBox)
+        await play.type("draft")
+        await play.pilot.press("up")
+        assert box.text == "What is 47 + 85?"
+        await play.pilot.press("up")
+        assert box.text.startswith("Tom has")
+        await play.pilot.press("down", "down")
+        assert box.text == "draft"
+        await play.pilot.press("ctrl+j")
+        await play.type("two")
+        await play.settle()
+        assert box.text == "draft\ntwo"
+        assert box.size.height == 2
+        await play.pilot.press("up")
+        assert box.text == "draft\ntwo"  # the cursor moved within the text
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.pilot.press("enter")
+        await play.until(lambda: not play.controller.busy)
+        await play.settle()
+        assert box.text == ""
+        await play.pilot.press("up")
+        assert box.text == "draft\ntwo"
+
+
+async def test_stepping_through_rounds_while_the_run_goes_on() -> None:
+    async with playing(rounds=2000, rounds_per_second=40) as play:
+        await ask(play)
+        await play.until(lambda: play.rounds > 10)
+        await play.pilot.press("left", "left", "left")
+        shown = play.controller.viewpoint.index(10**6)
+        assert shown is not None
+        before = play.rounds
+        await play.until(lambda: play.rounds > before + 10)
+        await play.settle()
+        assert play.controller.viewpoint.index(10**6) == shown
+        assert f"round {shown + 1} of" in play.part("#heading")
+        assert "looking back" in play.part("#heading")
+        await play.pilot.press("right_square_bracket")
+        assert play.controller.viewpoint.index(10**6) == shown + 1
+        await play.pilot.press("home")
+        await play.settle()
+        assert "round 1 of" in play.part("#heading")
+        await play.pilot.press("end")
+        await play.settle()
+        assert play.controller.viewpoint.following
+        assert "following" in play.part("#heading")
+        await play.pilot.press("i", "f3")  # the same keys from the prompt box
+        assert play.app.focused is play.app.query_one(PromptBox)
+        assert not play.controller.viewpoint.following
+        await play.pilot.press("f5")
+        assert play.controller.viewpoint.following
+        await play.pilot.click(Timeline, offset=(2, 0))
+        assert not play.controller.viewpoint.following
+
+
+async def test_pause_step_and_stop() -> None:
+    async with playing(rounds=5000, rounds_per_second=40) as play:
+        await ask(play)
+        engine = play.engine
+        assert isinstance(engine, ScriptedEngine)
+        await play.until(lambda: play.rounds > 3)
+        await play.pilot.press("space")
+        await play.settle()
+        assert "paused" in play.part("#top-line")
+        count = play.rounds
+        await play.pilot.press("n")
+        await play.until(lambda: play.rounds == count + 1)
+        await play.settle()
+        assert play.rounds == count + 1
+        await play.pilot.press("f6")
+        await play.until(lambda: play.rounds == count + 2)
+        await play.pilot.press("f2")
+        await play.until(lambda: play.rounds > count + 5)
+        await play.pilot.press("escape")
+        await play.until(lambda: not play.controller.busy)
+        kinds = [type(c) for c in engine.sent if isinstance(c, Pause | Step | Resume | Cancel)]
+        assert kinds == [Pause, Step, Step, Resume, Cancel]
+        await play.settle()
+        assert "stopped" in play.part("#transcript")
+        assert "ready" in play.part("#top-line")
+
+
+async def test_knobs() -> None:
+    async with playing(rounds=5000, rounds_per_second=40) as play:
+        engine = play.engine
+        assert isinstance(engine, ScriptedEngine)
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.settle()
+        line = play.part("#knobs")
+        text = play.text()
+        assert "from the next round:" in text
+        assert "from the next run:" in text
+        play.app.query_one("#knob-budget", Knob).focus()
+        await play.pilot.press("right")
+        assert play.controller.settings.budget == 128
+        await play.pilot.press("left", "left")
+        assert play.controller.settings.budget == 32
+        play.app.query_one("#knob-mode", Knob).focus()
+        await play.pilot.press("right")
+        assert play.controller.settings.mode == "ar"
+        await play.pilot.press("left")
+        assert play.controller.settings.mode == "tree"
+        play.app.query_one("#knob-temperature", Knob).focus()
+        await play.pilot.press("right")
+        assert play.controller.settings.temperature == 0.2
+        await play.pilot.press("f9")
+        assert play.controller.settings.thinking
+        await play.settle()
+        assert "thinking  on" in play.text()
+        assert "temperature  0.2" in play.text()
+        assert line is not None
+        play.app.action_focus_prompt()
+        await ask(play)
+        await play.pilot.press("m")
+        await play.until(
+            lambda: play.controller.session.rounds[-1:] and play.controller.session.rounds[-1][1].mode == "ar"
+        )
+        await play.pilot.press("m", "m", "minus")
+        await play.until(lambda: play.controller.session.rounds[-1][1].budget == 16)
+        assert len(engine.sent_of(Set)) == 4
+        await play.pilot.press("escape")
+
+
+async def test_values_are_typed_and_wrong_ones_explained() -> None:
+    async with playing() as play:
+        await play.pilot.press("f8")
+        await play.settle()
+        assert isinstance(play.app.screen, ValueScreen)
+        assert "from the next round on" in play.text()
+        play.app.screen.query_one(Input).value = "0"
+        await play.pilot.press("enter")
+        await play.settle()
+        assert "The budget cannot be 0." in play.text()
+        assert play.controller.settings.budget == 64
+        play.app.screen.query_one(Input).value = "many"
+        await play.pilot.press("enter")
+        await play.settle()
+        assert "is no number" in play.text()
+        play.app.screen.query_one(Input).value = "48"
+        await play.pilot.press("enter")
+        await play.settle()
+        assert len(play.app.screen_stack) == 1
+        assert play.controller.settings.budget == 48
+        assert "budget  48" in play.text()
+
+
+async def test_keys_of_the_main_screen_rest_while_a_dialog_is_open() -> None:
+    async with playing() as play:
+        await play.pilot.press("f8", "f7", "f9")
+        assert play.controller.settings == DecodeSettings()
+        await play.pilot.press("escape")
+        assert len(play.app.screen_stack) == 1
+        await play.pilot.press("f7")
+        assert play.controller.settings.mode == "ar"
+
+
+async def test_a_dead_engine_is_told_and_restarted() -> None:
+    async with playing(rounds=4) as play:
+        engine = play.engine
+        assert isinstance(engine, ScriptedEngine)
+        await ask(play)
+        await play.until(lambda: not play.controller.busy)
+        await play.settle()
+        await play.type("die")
+        await play.pilot.press("enter")
+        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
+        await play.settle()
+        text = play.text()
+        assert "The engine was killed by signal 9." in text
+        assert "Start it again." in text
+        assert "test.log" in text
+        assert "Restart engine" in text
+        await play.pilot.press("enter")
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.settle()
+        assert engine.starts == 2
+        assert "❯ hello" in play.part("#transcript")
+        assert play.rounds == 4
+        play.app.action_focus_prompt()
+        await ask(play, "more")
+
+
+async def test_models_that_do_not_load_are_told() -> None:
+    failed = Failed(
+        error="model_not_found", message="There is no model [/b]nowhere.", hint="Check [bold]the name."
+    )
+    async with playing(engine=ScriptedEngine(fail_to_load=failed), model="nowhere") as play:
+        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
+        await play.settle()
+        assert "There is no model [/b]nowhere." in play.text()
+        assert "Check [bold]the name." in play.text()
+        await play.pilot.press("escape")
+        await play.settle()
+        assert "engine stopped" in play.part("#top-line")
+
+
+async def test_a_failed_run_is_told() -> None:
+    async with playing(rounds=4) as play:
+        await ask(play, "fail")
+        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
+        await play.settle()
+        assert "The prompt is too long." in play.text()
+        assert "Restart engine" not in play.text()
+        await play.pilot.press("escape")
+        assert "✗ The prompt is too long." in play.part("#transcript")
+
+
+async def test_a_trace_that_ends_is_told() -> None:
+    async with playing(rounds=4) as play:
+        assert isinstance(play.engine, ScriptedEngine)
+        play.engine.trouble.append(EngineError("trace_write", "There is no room left.", "The run goes on."))
+        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
+        await play.settle()
+        assert "There is no room left." in play.text()
+
+
+async def test_naive_verification_is_called_wrong_everywhere() -> None:
+    wrong = "WRONG ON HYBRIDS: verify=naive"
+    for size in ((120, 40), (80, 24)):
+        async with playing(rounds=6, size=size, settings=DecodeSettings(verify="naive")) as play:
+            await play.settle()
+            assert wrong in play.text()
+            await ask(play)
+            await play.until(lambda play=play: not play.controller.busy)
+            await play.settle()
+            assert wrong in play.part("#wrong")
+            assert wrong in play.part("#transcript")
+            assert wrong in play.part("#heading")
+            if size[0] >= 100:
+                assert wrong in play.part("#stats")
+
+
+async def test_verification_can_be_switched_from_the_palette() -> None:
+    async with playing() as play:
+        await play.pilot.press("ctrl+p")
+        await play.type("naive")
+        await play.pilot.pause(0.5)
+        await play.pilot.press("enter", "enter")
+        await play.settle()
+        assert play.controller.settings.verify == "naive"
+        assert "WRONG ON HYBRIDS" in play.text()
+
+
+async def test_a_prompt_from_the_command_line_runs_by_itself() -> None:
+    async with playing(rounds=3, prompt="from outside", load_seconds=0.1) as play:
+        await play.until(lambda: play.controller.session.answers)
+        assert play.controller.session.answers[0].prompt == "from outside"
+
+
+async def test_new_conversation_shows_the_first_screen_again() -> None:
+    async with playing(rounds=3) as play:
+        await ask(play)
+        await play.until(lambda: not play.controller.busy)
+        await play.pilot.press("ctrl+n")
+        await play.settle()
+        assert "Type a prompt below" in play.text()
+        assert isinstance(play.engine, ScriptedEngine)
+        await ask(play)
+        sent = play.engine.sent_of(Generate)[-1]
+        assert isinstance(sent, Generate)
+        assert len(sent.messages) == 1
+
+
+async def test_light_and_dark() -> None:
+    async with replaying(conversation(0)) as play:
+        dark = play.app.screen.styles.background
+        await play.pilot.press("ctrl+t")
+        await play.settle()
+        assert not play.app.current_theme.dark
+        assert play.app.screen.styles.background != dark
+        await play.pilot.press("ctrl+t")
+        assert play.app.current_theme.dark
+        play.app.theme = "nord"  # themes that know nothing of our colours work too
+        await play.settle()
+        assert "●" in play.part("#tree")
+
+
+async def test_zoom() -> None:
+    async with replaying(conversation(0)) as play:
+        height = play.app.query_one(DraftTreeView).size.height
+        await play.pilot.press("z")
+        await play.settle()
+        assert play.app.query_one(DraftTreeView).size.height > height + 5
+        assert not play.app.query_one("#transcript").region
+        await play.pilot.press("ctrl+o")
+        await play.settle()
+        assert not play.app.query_one(DraftTreeView).region
+        assert play.app.query_one("#transcript").size.height > 15
+        await play.pilot.press("z")
+        await play.settle()
+        assert play.app.query_one(DraftTreeView).size.height == height
+
+
+async def test_unfolding_shows_every_node_and_scrolls() -> None:
+    async with replaying(conversation(0, budget=256)) as play:
+        view = play.app.query_one(DraftTreeView)
+        assert view.hidden > 0
+        folded = play.part("#tree")
+        assert "▸ +" in folded
+        await play.pilot.press("e")
+        await play.settle()
+        assert view.hidden == 0
+        assert view.max_scroll_y > 0
+        first = play.part("#tree").splitlines()[1]
+        await play.pilot.press("down", "down", "down")
+        await play.pilot.pause(0.4)
+        assert view.scroll_offset.y == 3
+        assert play.part("#tree").splitlines()[1] != first
+        await play.pilot.press("e")
+        await play.settle()
+        assert view.scroll_offset.y == 0
+        assert play.part("#tree") == folded
+
+
+@pytest.mark.parametrize(
+    "size", [(80, 24), (99, 30), (100, 32), (120, 40), (160, 48), (240, 70), (40, 12), (20, 8)]
+)
+async def test_sizes(size: tuple[int, int]) -> None:
+    async with replaying(conversation(0), size=size) as play:
+        text = play.text()
+        assert max(cell_len(line) for line in text.splitlines()) <= size[0]
+        if size >= (80, 24):
+            for part in ("#transcript", "#stats", "#heading", "#tree", "#timeline", "#knobs", "#keys"):
+                assert play.part(part).strip(), part
+            first = play.part("#tree").splitlines()
+            first = next(line for line in first if line.strip())
+            assert ("┬" in first) == (size[0] >= 100)
+        await play.pilot.press("left", "home", "end", "e", "z")
+        await play.settle()
+
+
+async def test_resizing_draws_anew() -> None:
+    async with replaying(conversation(0)) as play:
+        assert "┬" in play.part("#tree")
+        await play.pilot.resize_terminal(80, 24)
+        await play.settle()
+        assert "┬" not in play.part("#tree")
+        assert "├ " in play.part("#tree")
+        assert len(play.part("#stats").splitlines()) == 1
+        await play.pilot.resize_terminal(160, 48)
+        await play.settle()
+        assert "rounds by acceptance length" in play.part("#stats")
+
+
+async def test_replay_plays_pauses_and_steps() -> None:
+    events = [*Recording(0, ms=60.0).start(), *Recording(0, ms=60.0).answer("hello", rounds=40)]
+    async with replaying(events, at_once=False) as play:
+        await play.until(lambda: play.rounds > 2)
+        await play.pilot.press("space")
+        count = play.rounds
+        await play.settle()
+        assert play.rounds == count
+        assert "paused" in play.part("#replay-bar")
+        await play.pilot.press("right")
+        assert play.rounds == count + 1
+        await play.pilot.press("left", "left")
+        await play.settle()
+        assert f"round {count - 1} of {count + 1}" in play.part("#heading")
+        await play.pilot.press("space")
+        await play.until(lambda: play.rounds > count + 3)
+        await play.pilot.press("a")
+        await play.until(lambda: play.rounds == 40)
+        await play.settle()
+        assert "all played" in play.part("#replay-bar")
+        assert "run.jsonl" in play.part("#replay-bar")
+        await play.pilot.press("home")
+        await play.settle()
+        assert "round 1 of 40" in play.part("#heading")
+
+
+async def test_replay_changes_nothing() -> None:
+    async with replaying(conversation(0)) as play:
+        before = play.controller.settings
+        await play.pilot.press("m", "t", "minus", "f7", "f8", "f9", "T", "ctrl+n", "escape", "n", "i")
+        await play.settle()
+        assert play.controller.settings == before
+        assert len(play.app.screen_stack) == 1
+        assert play.rounds == 40
+        assert play.app.query("#knobs Knob").first().disabled or play.app.query_one("#knobs").disabled
+        assert not play.app.query(PromptBox)
+
+
+@pytest.mark.parametrize("mode", ["ar", "chain"])
+async def test_other_modes(mode: str) -> None:
+    async with replaying(conversation(0, mode=mode)) as play:  # type: ignore[arg-type]
+        assert "★" in play.part("#tree")
+        assert mode in play.part("#heading")
+        assert mode in play.part("#top-line")
+
+
+async def test_help() -> None:
+    async with playing() as play:
+        await play.pilot.press("f1")
+        await play.settle()
+        assert "follow the newest round again" in play.text()
+        assert "near miss" in play.text()
+        await play.pilot.press("escape")
+        assert len(play.app.screen_stack) == 1
+
+
+async def test_quitting_ends_the_engine() -> None:
+    async with playing(rounds=5000, rounds_per_second=40) as play:
+        await ask(play)
+        await play.pilot.press("ctrl+q")
+    assert isinstance(play.engine, ScriptedEngine)
+    assert play.engine.stopped
+
+
+async def test_a_defect_of_the_app_is_a_sentence_and_a_log(tmp_path: Path) -> None:
+    from playing import options_for
+
+    from ddtree_tui.controller import Controller
+    from ddtree_tui.playground import PlaygroundApp
+
+    log = tmp_path / "app.log"
+    controller = Controller(DecodeSettings(), engine=ScriptedEngine(), log_path=log)
+    app = PlaygroundApp(controller, options_for(DecodeSettings(), debug=False, log_path=log))
+    with pytest.raises(ZeroDivisionError):
+        async with app.run_test() as pilot:
+            app.call_later(lambda: 1 // 0)
+            await pilot.pause(0.2)
+    assert "ZeroDivisionError" in log.read_text()
+    assert app.return_code == 1

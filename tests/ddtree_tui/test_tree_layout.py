@@ -1,0 +1,177 @@
+"""Both drawings of a round, checked as pictures: lines that meet, widths that hold, nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from make_recording import BLOCK, VOCABULARY, Recording
+from rich.cells import cell_len
+
+from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape, prune
+from ddtree_tui.escape import decode_bytes, token_label
+from ddtree_tui.glyphs import GLYPHS, State
+from ddtree_tui.tree_layout import TreeLayout, lay_out
+from engine.events import Round
+from engine.settings import DecodeSettings, Mode
+
+seeds = st.integers(0, 10**6)
+budgets = st.sampled_from((1, 3, 16, 64, 200))
+widths = st.sampled_from((30, 60, 78, 118, 158))
+modes = st.sampled_from(("ar", "chain", "tree"))
+
+
+def label(token: int) -> tuple[str, int]:
+    text = token_label(decode_bytes(VOCABULARY[token]))
+    return text, cell_len(text)
+
+
+def drawn(seed: int, budget: int = 64, mode: Mode = "tree", *, stop: bool = False) -> Round:
+    return Recording(seed).round(DecodeSettings(budget=budget, mode=mode), 0, 50, 7, stop=stop)
+
+
+def text_of(layout: TreeLayout) -> list[str]:
+    return ["".join(part.text for part in line) for line in layout.lines]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, budgets, modes, widths, st.sampled_from((None, 4, 9, 19, 30)), st.booleans(), st.booleans())
+def test_every_drawing_is_sound(
+    seed: int, budget: int, mode: Mode, width: int, rows: int | None, horizontal: bool, stop: bool
+) -> None:
+    round_ = drawn(seed, budget, mode, stop=stop)
+    shape = DraftShape.of(round_)
+    layout = lay_out(shape, label, width, rows, horizontal=horizontal)
+    assert layout.width == max(cell_len(line) for line in text_of(layout))
+    places = [
+        part.place
+        for line in layout.lines
+        for part in line
+        if part.place is not None and isinstance(part.role, State)
+    ]
+    nodes = [place for place in places if place >= 0]
+    assert len(nodes) == len(set(nodes))
+    assert len(nodes) + layout.hidden == len(round_.nodes.ids)
+    assert places.count(ROOT) == 1
+    assert places.count(BONUS) == (round_.bonus_id is not None)
+    assert places.count(NEAR_MISS) == (round_.miss is not None and not round_.miss.beyond)
+    # the accepted path is the start of the first row
+    first = [part.place for part in layout.lines[0] if isinstance(part.role, State)]
+    path = [ROOT, *round_.accepted] + ([BONUS] if round_.bonus_id is not None else [])
+    assert first[: len(path)] == path
+    if rows is not None:
+        assert len(layout.lines) <= max(rows, 3)
+    for line in layout.lines:
+        for part in line:
+            if isinstance(part.role, State) and part.place is not None:
+                assert part.text.startswith(GLYPHS[shape.state(part.place)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, budgets, st.sampled_from((60, 118, 158)), st.sampled_from((None, 9, 19)))
+def test_horizontal_lines_meet(seed: int, budget: int, width: int, rows: int | None) -> None:
+    """Whatever points up must have something above it that points down, and the other way round."""
+    layout = lay_out(DraftShape.of(drawn(seed, budget)), label, width, rows)
+    grid: list[dict[int, str]] = []
+    for line in layout.lines:
+        row: dict[int, str] = {}
+        x = 0
+        for part in line:
+            if part.role == "line":
+                row |= {x + offset: character for offset, character in enumerate(part.text)}
+            x += cell_len(part.text)
+        grid.append(row)
+    down, up = set("┬├│"), set("├└│")
+    for y, row in enumerate(grid):
+        for x, character in row.items():
+            if character in up:
+                assert y > 0
+                assert grid[y - 1].get(x) in down, (y, x, character)
+            if character in down:
+                assert grid[y + 1].get(x) in up, (y, x, character)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, budgets, st.sampled_from((118, 158)))
+def test_a_column_is_a_depth(seed: int, budget: int, width: int) -> None:
+    round_ = drawn(seed, budget)
+    shape = DraftShape.of(round_)
+    columns: dict[int, set[int]] = {}
+    for line in lay_out(shape, label, width, 25).lines:
+        x = 0
+        for part in line:
+            if isinstance(part.role, State) and part.place is not None and part.place >= ROOT:
+                columns.setdefault(shape.depth(part.place), set()).add(x)
+            x += cell_len(part.text)
+    assert all(len(starts) == 1 for starts in columns.values())
+    starts = [columns[depth].pop() for depth in sorted(columns)]
+    assert starts == sorted(set(starts))
+
+
+@pytest.mark.parametrize("budget", [16, 64, 256])
+@pytest.mark.parametrize("width", [98, 118, 158])
+def test_a_usual_round_needs_no_scrolling(budget: int, width: int) -> None:
+    for seed in range(30):
+        layout = lay_out(DraftShape.of(drawn(seed, budget)), label, width, 17)
+        assert layout.width <= width
+        assert len(layout.lines) <= 17
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, budgets)
+def test_indented_rows_name_their_depth(seed: int, budget: int) -> None:
+    round_ = drawn(seed, budget)
+    shape = DraftShape.of(round_)
+    layout = lay_out(shape, label, 78, 12, horizontal=False)
+    for line in layout.lines[1:]:
+        numbers = [part.text for part in line if part.role == "depth"]
+        if not numbers:
+            assert line[0].role is State.FOLDED
+            continue
+        (number,) = numbers
+        place = next(part.place for part in line if isinstance(part.role, State))
+        assert place is not None
+        if place >= 0 or place in (BONUS, NEAR_MISS):
+            assert int(number) == shape.depth(place)
+
+
+def test_rows_of_a_drawing_are_what_pruning_promised() -> None:
+    for seed in range(40):
+        shape = DraftShape.of(drawn(seed))
+        for rows in (None, 5, 9, 19):
+            pruned = prune(shape, rows)
+            for horizontal in (True, False):
+                layout = lay_out(shape, label, 10_000, rows, horizontal=horizontal)
+                assert len(layout.lines) == pruned.rows
+
+
+def test_ar_shows_root_and_committed_token() -> None:
+    round_ = drawn(1, mode="ar")
+    (line,) = text_of(lay_out(DraftShape.of(round_), label, 118, 19))
+    assert line.startswith("● ")
+    assert "★" in line
+    assert round_.acceptance_length == 1
+
+
+def test_a_full_block_is_drawn_without_a_miss() -> None:
+    recording = Recording(5, skill=40.0, awkward=0.0)
+    round_ = next(
+        found
+        for _ in range(500)
+        if len((found := recording.round(DecodeSettings(), 0, 50, 7)).accepted) == BLOCK - 1
+    )
+    assert round_.miss is None
+    layout = lay_out(DraftShape.of(round_), label, 118, 19)
+    assert layout.width <= 118
+    assert text_of(layout)[0].count("✓") == BLOCK - 1
+
+
+def test_the_near_miss_names_token_and_rank() -> None:
+    for seed in range(50):
+        round_ = drawn(seed)
+        if round_.miss is not None and not round_.miss.beyond:
+            lines = "\n".join(text_of(lay_out(DraftShape.of(round_), label, 118, 19)))
+            token = label(round_.miss.id)[0]
+            assert f"✗→{token} #{round_.miss.rank}" in lines
+            return
+    pytest.fail("no near miss in fifty rounds")
