@@ -1,11 +1,14 @@
-"""The gated-delta layer of Qwen3.5, over a tree of rows.
+"""The gated-delta layer of Qwen3-Next and Qwen3.5, dense and MoE, over a tree of rows.
 
 Replaces the forward of transformers' module, which knows sequences only; its weights stay where they are.
+The families compute the same layer and differ in how its inputs are packed into projections: one function
+per packing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,8 +24,53 @@ L2_EPSILON = 1e-6
 """As in flash-linear-attention's and transformers' q/k normalisation."""
 
 
+@dataclass(frozen=True)
+class DeltaInputs:
+    """What a layer projects from its rows.
+
+    Attributes:
+        qkv: (R, C), queries and keys of all key heads and values of all value heads, before the convolution.
+        z: (R, H · dv), the output's gate.
+        b, a: (R, H), the writing strength and the decay, before their nonlinearities.
+    """
+
+    qkv: Tensor
+    z: Tensor
+    b: Tensor
+    a: Tensor
+
+
+def project_apart(module: Any, hidden: Tensor) -> DeltaInputs:
+    """Qwen3.5: one projection for each input."""
+    return DeltaInputs(
+        qkv=module.in_proj_qkv(hidden),
+        z=module.in_proj_z(hidden),
+        b=module.in_proj_b(hidden),
+        a=module.in_proj_a(hidden),
+    )
+
+
+def project_by_key_head(module: Any, hidden: Tensor) -> DeltaInputs:
+    """Qwen3-Next: two projections, in which the inputs of a key head and of its value heads lie together."""
+    rows, shared = hidden.shape[0], module.num_v_heads // module.num_k_heads
+    dk, dv = module.head_k_dim, shared * module.head_v_dim
+    qkvz = module.in_proj_qkvz(hidden).reshape(rows, module.num_k_heads, -1).split((dk, dk, dv, dv), dim=-1)
+    ba = module.in_proj_ba(hidden).reshape(rows, module.num_k_heads, -1).split((shared, shared), dim=-1)
+    q, k, v, z = (part.flatten(1) for part in qkvz)
+    b, a = (part.flatten(1) for part in ba)
+    return DeltaInputs(qkv=torch.cat((q, k, v), dim=-1), z=z, b=b, a=a)
+
+
+PROJECTIONS: dict[str, Callable[[Any, Tensor], DeltaInputs]] = {
+    "Qwen3NextGatedDeltaNet": project_by_key_head,
+    "Qwen3_5GatedDeltaNet": project_apart,
+    "Qwen3_5MoeGatedDeltaNet": project_apart,
+}
+"""How transformers' classes project."""
+
+
 def install(module: nn.Module) -> None:
-    """Let ``module`` (a ``Qwen3_5GatedDeltaNet``) verify trees when it is given a ``TargetCache``."""
+    """Let ``module`` (a class of ``PROJECTIONS``) verify trees when it is given a ``TargetCache``."""
     original: Callable[..., Any] = module.forward
 
     def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -44,8 +92,9 @@ def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
     if rows.backend == "naive":
         rows = rows.as_chain()
     hidden = hidden[0]
-    mixed, inputs, index = _convolve(module, hidden, rows, layer)
-    delta = _project(module, hidden, mixed)
+    inputs = PROJECTIONS[type(module).__name__](module, hidden)
+    mixed, window, index = _convolve(module, inputs.qkv, rows, layer)
+    delta = _recurrence(module, inputs, mixed)
     state = layer.state
     if state is None:
         state = delta.q.new_zeros(delta.q.shape[1], delta.q.shape[2], delta.v.shape[2])
@@ -53,33 +102,32 @@ def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
         # Nothing is ever rolled back: whatever is accepted, the window and state end at the last row.
         index = index[-1:].expand(len(rows), -1)
     out, state_after = _run(delta, rows, state, cache.rows.backend if cache.rows else None)
-    layer.hold(inputs, index, state_after)
-    gate = module.in_proj_z(hidden).reshape(-1, module.head_v_dim)
+    layer.hold(window, index, state_after)
+    gate = inputs.z.reshape(-1, module.head_v_dim)
     normed = module.norm(out.reshape(-1, module.head_v_dim).to(hidden.dtype), gate)
     projected: Tensor = module.out_proj(normed.reshape(1, len(rows), -1))
     return projected
 
 
-def _convolve(module: Any, hidden: Tensor, rows: Rows, layer: DeltaState) -> tuple[Tensor, Tensor, Tensor]:
+def _convolve(module: Any, fresh: Tensor, rows: Rows, layer: DeltaState) -> tuple[Tensor, Tensor, Tensor]:
     """q, k and v of all rows after the convolution (R, C), the conv's inputs and their gather index."""
-    fresh = module.in_proj_qkv(hidden)
     weight = module.conv1d.weight[:, 0]
     kept = weight.shape[1] - 1
     window = layer.window if layer.window is not None else fresh.new_zeros(kept, fresh.shape[1])
     inputs = torch.cat((window, fresh))
     index = causal_conv.gather_index(rows.parents, kept)
     mixed = causal_conv.convolve(inputs, index, weight, module.conv1d.bias)
-    return F.silu(mixed).to(hidden.dtype), inputs, index
+    return F.silu(mixed).to(fresh.dtype), inputs, index
 
 
-def _project(module: Any, hidden: Tensor, mixed: Tensor) -> DeltaRows:
+def _recurrence(module: Any, inputs: DeltaInputs, mixed: Tensor) -> DeltaRows:
     """The quantities of the recurrence, one query and key head per value head."""
-    dtype = state_dtype(hidden.dtype)
-    rows, shared = hidden.shape[0], module.num_v_heads // module.num_k_heads
+    dtype = state_dtype(mixed.dtype)
+    rows, shared = mixed.shape[0], module.num_v_heads // module.num_k_heads
     q, k, v = torch.split(mixed.to(dtype), [module.key_dim, module.key_dim, module.value_dim], dim=-1)
     q, k = (_normalise(x.reshape(rows, -1, module.head_k_dim)) for x in (q, k))
-    beta = torch.sigmoid(module.in_proj_b(hidden)).to(dtype)
-    step = F.softplus(module.in_proj_a(hidden).to(dtype) + module.dt_bias.to(dtype))
+    beta = torch.sigmoid(inputs.b).to(dtype)
+    step = F.softplus(inputs.a.to(dtype) + module.dt_bias.to(dtype))
     return DeltaRows(
         q=(q * module.head_k_dim**-0.5).repeat_interleave(shared, dim=1),
         k=k.repeat_interleave(shared, dim=1),

@@ -24,7 +24,15 @@ from engine.errors import EngineError
 from engine.rows import Rows
 from engine.settings import Verify
 
-SUPPORTED_MODEL_TYPES = ("llama", "qwen3", "qwen3_5_text")
+SUPPORTED_MODEL_TYPES = (
+    "gpt_oss",
+    "llama",
+    "qwen3",
+    "qwen3_5_moe_text",
+    "qwen3_5_text",
+    "qwen3_moe",
+    "qwen3_next",
+)
 LAYER_KINDS = ("full_attention", "sliding_attention", "linear_attention")
 PREFILL_CHUNK = 512
 _ATTENTION = "ddtree"
@@ -52,8 +60,7 @@ class Target:
 
     def __init__(self, model: Any, tapped: Sequence[int] = ()) -> None:
         config = model.config
-        count = config.num_hidden_layers
-        self.layer_kinds: list[str] = list(getattr(config, "layer_types", None) or ["full_attention"] * count)
+        self.layer_kinds = layer_kinds(config)
         if config.model_type not in SUPPORTED_MODEL_TYPES or not set(self.layer_kinds) <= set(LAYER_KINDS):
             raise EngineError(
                 "unsupported_architecture",
@@ -96,27 +103,28 @@ class Target:
         for start in range(0, len(ids), PREFILL_CHUNK):
             chunk = torch.tensor(ids[start : start + PREFILL_CHUNK], device=self.device)
             rows = Rows.chain(len(chunk), self.device)
-            hidden, features = self._forward(cache, chunk, rows)
+            hidden, features = self.forward(cache, chunk, rows)
             cache.commit(torch.arange(len(chunk), device=self.device))
-            yield Verified(self._logits(hidden[-1:]), features)
+            yield Verified(self.logits(hidden[-1:]), features)
 
     @torch.inference_mode()
     def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
         """Run the root and all nodes in one pass; their rows are pending until ``cache.commit``."""
         ids = torch.cat((tree.token_ids.new_tensor([root_id]), tree.token_ids))
-        hidden, features = self._forward(cache, ids, Rows.tree(tree, backend))
-        return Verified(self._logits(hidden), features)
+        hidden, features = self.forward(cache, ids, Rows.tree(tree, backend))
+        return Verified(self.logits(hidden), features)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token embeddings, as the drafter's block takes them: (..., hidden)."""
         embedded: Tensor = F.embedding(ids, self.embedding.weight)
         return embedded
 
-    def _logits(self, hidden: Tensor) -> Tensor:
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The head's logits (R, V) for final hidden states (R, hidden), in float32 at least."""
         logits: Tensor = self.head(hidden)
         return logits if logits.dtype == torch.float64 else logits.float()
 
-    def _forward(self, cache: TargetCache, ids: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+    def forward(self, cache: TargetCache, ids: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
         """Final hidden states (R, hidden) and features (R, layers · hidden) of the rows."""
         cache.rows = rows
         hidden = self.embed(ids)[None]
@@ -160,6 +168,19 @@ class Target:
             config._attn_implementation = before
 
 
+def layer_kinds(config: Any) -> list[str]:
+    """One of ``LAYER_KINDS`` per layer, of a text config of transformers.
+
+    A config without a list of kinds (Llama, Qwen3-MoE) has one kind for all: if it has a window, that of
+    the window.
+    """
+    named = getattr(config, "layer_types", None)
+    if named:
+        return list(named)
+    windowed = getattr(config, "sliding_window", None) is not None
+    return ["sliding_attention" if windowed else "full_attention"] * int(config.num_hidden_layers)
+
+
 def tree_attention(
     module: nn.Module,
     query: Tensor,
@@ -167,24 +188,53 @@ def tree_attention(
     value: Tensor,
     attention_mask: Tensor | TreeMask | None,
     scaling: float | None = None,
+    s_aux: Tensor | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
     """Transformers' attention interface over the rows of a tree.
 
     Args:
         query: (1, heads, R, d); key and value: (1, kv heads, committed + R, d).
-        attention_mask: bool (1, 1, R, committed + R) from ``Rows.attention_mask``, or what the cache gave
-            instead, which then attends itself.
+        attention_mask: bool (1, 1, R, committed + R), from ``Rows.attention_mask``.
+        s_aux: sinks (heads,), for ``attend_with_sinks``.
 
     Returns:
         (1, R, heads, d).
     """
-    if isinstance(attention_mask, TreeMask):
-        return attention_mask.attend(query, key, value, scaling), None
-    out = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
-    )
+    if s_aux is not None:
+        assert attention_mask is not None
+        out = attend_with_sinks(query, key, value, attention_mask, s_aux, scaling or query.shape[-1] ** -0.5)
+    else:
+        out = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
+        )
     return out.transpose(1, 2).contiguous(), None
+
+
+def attend_with_sinks(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, sinks: Tensor, scaling: float
+) -> Tensor:
+    """Attention in which each head may also attend to nothing (gpt-oss).
+
+    A sink is one more score per head, without a value: weight_ij = exp(s_ij) / (exp(sink) + Σ_j exp(s_ij)).
+
+    Args:
+        query: (1, heads, R, d); key and value: (1, kv heads, K, d).
+        mask: bool (1, 1, R, K).
+        sinks: (heads,).
+
+    Returns:
+        (1, heads, R, d).
+    """
+    shared = query.shape[1] // key.shape[1]
+    by_key_head = query.unflatten(1, (-1, shared))
+    scores = (by_key_head @ key[:, :, None].transpose(-1, -2)).flatten(1, 2) * scaling
+    if scores.dtype != torch.float64:
+        scores = scores.float()
+    scores = scores.masked_fill(~mask, -torch.inf)
+    sink = sinks.to(scores.dtype)[None, :, None, None].expand(*scores.shape[:3], 1)
+    weights = torch.cat((scores, sink), dim=-1).softmax(-1)[..., :-1].to(value.dtype)
+    return (weights.unflatten(1, (-1, shared)) @ value[:, :, None]).flatten(1, 2)
 
 
 ALL_ATTENTION_FUNCTIONS.register(_ATTENTION, tree_attention)

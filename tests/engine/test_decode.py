@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import FAMILIES, STOP_ID, VOCAB, tiny_model, tiny_pair
+from tiny_models import FAMILIES, HYBRIDS, STOP_ID, VOCAB, tiny_model, tiny_pair
 
 from engine.control import Control
 from engine.ddtree import DraftTree, assert_prefix_closed
@@ -39,7 +39,7 @@ def draft_like(pair: Pair, text: list[int], monkeypatch: pytest.MonkeyPatch, see
     generator = torch.Generator().manual_seed(seed)
 
     def draft(session: Session, root_id: int, block_size: int | None = None) -> torch.Tensor:
-        session._hand_over()
+        session.hand_over()
         logits = torch.randn(7, VOCAB, generator=generator)
         for depth in range(7):
             place = len(session.ids) + 1 + depth
@@ -51,7 +51,7 @@ def draft_like(pair: Pair, text: list[int], monkeypatch: pytest.MonkeyPatch, see
     monkeypatch.setattr(Session, "draft", draft)
 
 
-@pytest.fixture(params=FAMILIES)
+@pytest.fixture(params=("qwen3_5", "qwen3", "llama"))
 def pair(request: pytest.FixtureRequest) -> Pair:
     return tiny_pair(request.param)
 
@@ -59,20 +59,21 @@ def pair(request: pytest.FixtureRequest) -> Pair:
 @pytest.fixture
 def drafted(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Pair:
     """A pair whose drafter is often right about the greedy text of ``PROMPT``."""
+    return draft_well(pair, monkeypatch)
+
+
+def draft_well(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Pair:
     prompt = pair.codec.encode_chat([{"role": "user", "content": PROMPT}], False).ids
     draft_like(pair, [*prompt, *ids_of(run(pair, mode="ar", max_new_tokens=90))], monkeypatch)
     return pair
 
 
-def test_ar_equals_transformers_generate(pair: Pair) -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ar_equals_transformers_generate(family: str) -> None:
+    pair = tiny_pair(family)
     prompt = pair.codec.encode_chat([{"role": "user", "content": PROMPT}], False).ids
-    model = tiny_model(
-        {"qwen3_5_text": "qwen3_5"}.get(
-            pair.target.model.config.model_type, pair.target.model.config.model_type
-        )
-    )
     with torch.no_grad():
-        text = model.generate(
+        text = tiny_model(family).generate(
             torch.tensor([prompt]), do_sample=False, max_new_tokens=60, eos_token_id=STOP_ID
         )
     assert ids_of(run(pair, mode="ar")) == text[0, len(prompt) :].tolist()
@@ -97,6 +98,18 @@ def test_modes_budgets_and_backends_agree(drafted: Pair, sampling: dict[str, Any
         assert max(lengths) >= 4, "the comparison says little when nothing is accepted"
 
 
+@pytest.mark.parametrize("sampling", [{}, {"temperature": 0.8, "top_p": 0.95, "seed": 3}])
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("qwen3_5", "qwen3", "llama")])
+def test_modes_agree_in_every_family(
+    family: str, sampling: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = draft_well(tiny_pair(family), monkeypatch)
+    expected = ids_of(run(pair, mode="ar", **sampling))
+    assert len(expected) >= 20, "the comparison says little about a short text"
+    for settings in ({"mode": "chain"}, {"budget": 5}, {"budget": 64}, {"verify": "sequential"}):
+        assert ids_of(run(pair, **settings, **sampling)) == expected, settings
+
+
 def test_naive_diverges_on_hybrids_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for family in FAMILIES:
         pair = tiny_pair(family)
@@ -105,7 +118,7 @@ def test_naive_diverges_on_hybrids_only(monkeypatch: pytest.MonkeyPatch) -> None
         with monkeypatch.context() as patch:
             draft_like(pair, [*prompt, *expected], patch)
             got = ids_of(run(pair, verify="naive", budget=16))
-        assert (got == expected) == (family != "qwen3_5")
+        assert (got == expected) == (family not in HYBRIDS)
 
 
 def test_events_tell_the_story(drafted: Pair) -> None:
@@ -182,7 +195,7 @@ def caches_equal_the_text(pair: Pair, events: list[Any]) -> None:
         for name in ("window", "state"):
             if hasattr(ours, name):
                 assert torch.allclose(getattr(ours, name), getattr(theirs, name), atol=1e-4)
-    context = pair.session._context
+    context = pair.session.context
     assert context is not None
     assert context.length + sum(len(f) for f in pair.session._features) == len(text) - 1
 

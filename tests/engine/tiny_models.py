@@ -8,16 +8,22 @@ from typing import Any
 
 import torch
 from transformers import (
+    GptOssConfig,
     LlamaConfig,
-    LlamaForCausalLM,
-    Qwen3_5ForCausalLM,
+    Qwen3_5MoeTextConfig,
     Qwen3_5TextConfig,
     Qwen3Config,
-    Qwen3ForCausalLM,
+    Qwen3MoeConfig,
+    Qwen3NextConfig,
 )
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.llama import modeling_llama
 from transformers.models.qwen3 import modeling_qwen3
 from transformers.models.qwen3_5 import modeling_qwen3_5
+from transformers.models.qwen3_5_moe import modeling_qwen3_5_moe
+from transformers.models.qwen3_moe import modeling_qwen3_moe
+from transformers.models.qwen3_next import modeling_qwen3_next
 
 from engine.codec import EncodedPrompt
 from engine.drafter import Drafter
@@ -40,28 +46,45 @@ COMMON = {
     "head_dim": 16,
     "max_position_embeddings": 512,
 }
-FAMILIES = ("qwen3_5", "qwen3", "llama")
+HYBRID = {
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 14}
+SHARED = {"shared_expert_intermediate_size": 12}
+ROPE = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
+MROPE = {"rope_parameters": {**ROPE, "mrope_section": [2, 1, 1]}}
+WINDOW = 12
+HYBRIDS = ("qwen3_5", "qwen3_next", "qwen3_5_moe")
+FAMILIES = (*HYBRIDS, "qwen3", "qwen3_moe", "gpt_oss", "llama")
+
+
+def tiny_config(family: str) -> Any:
+    """A config of the family's text model: four layers, hybrids with one of attention."""
+    if family == "qwen3_5":
+        return Qwen3_5TextConfig(**COMMON, **HYBRID, **MROPE)
+    if family == "qwen3_5_moe":
+        sizes = {name: size for name, size in COMMON.items() if name != "intermediate_size"}
+        return Qwen3_5MoeTextConfig(**sizes, **HYBRID, **EXPERTS, **SHARED, **MROPE)
+    if family == "qwen3_next":
+        return Qwen3NextConfig(**COMMON, **HYBRID, **EXPERTS, **SHARED, rope_parameters=ROPE)
+    if family == "qwen3_moe":
+        return Qwen3MoeConfig(**COMMON, **EXPERTS, norm_topk_prob=True, mlp_only_layers=[1])
+    if family == "gpt_oss":
+        sizes = COMMON | {"intermediate_size": 12, "num_local_experts": 4, "num_experts_per_tok": 2}
+        yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128}
+        rope = {**yarn, "rope_theta": 150000.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}
+        return GptOssConfig(**sizes, sliding_window=WINDOW, rope_parameters=rope)
+    return Qwen3Config(**COMMON) if family == "qwen3" else LlamaConfig(**COMMON)
 
 
 def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
     """A random causal LM whose choices are far from uniform, so that equality means something."""
     torch.manual_seed(seed)
-    if family == "qwen3_5":
-        rope = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
-        model: Any = Qwen3_5ForCausalLM(
-            Qwen3_5TextConfig(
-                **COMMON,
-                linear_num_key_heads=2,
-                linear_num_value_heads=4,
-                linear_key_head_dim=8,
-                linear_value_head_dim=8,
-                rope_parameters={**rope, "mrope_section": [2, 1, 1]},
-            )
-        )
-    elif family == "qwen3":
-        model = Qwen3ForCausalLM(Qwen3Config(**COMMON))
-    else:
-        model = LlamaForCausalLM(LlamaConfig(**COMMON))
+    # Experts one after another, as models are loaded on a CPU: nothing is packed into batches.
+    model: Any = AutoModelForCausalLM.from_config(tiny_config(family), experts_implementation="eager")
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn_like(parameter)
@@ -129,7 +152,7 @@ def tiny_pair(
 
 
 def use_float64_throughout(monkeypatch: Any) -> None:
-    """transformers computes norms, softmax and the delta rule in float32 whatever the weights are: replace
+    """transformers computes norms, routing and the delta rule in float32 whatever the weights are: replace
     these by float64 twins, so that a float64 model shows the mathematics and not its rounding."""
 
     def norm(weight_of: Any) -> Any:
@@ -143,12 +166,28 @@ def use_float64_throughout(monkeypatch: Any) -> None:
         normed = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.variance_epsilon)
         return self.weight * normed * torch.nn.functional.silu(gate)
 
-    narrow = torch.Tensor.float
+    narrow, softmax = torch.Tensor.float, torch.nn.functional.softmax
+
+    def wide_softmax(x: torch.Tensor, dim: int | None = None, dtype: torch.dtype | None = None) -> Any:
+        return softmax(x, dim=dim, dtype=x.dtype if x.dtype == torch.float64 else dtype)
+
     monkeypatch.setattr(torch.Tensor, "float", lambda x: x if x.dtype == torch.float64 else narrow(x))
-    monkeypatch.setattr(modeling_qwen3.Qwen3RMSNorm, "forward", norm(lambda m: m.weight))
-    monkeypatch.setattr(modeling_llama.LlamaRMSNorm, "forward", norm(lambda m: m.weight))
-    monkeypatch.setattr(modeling_qwen3_5.Qwen3_5RMSNorm, "forward", norm(lambda m: 1 + m.weight))
-    monkeypatch.setattr(modeling_qwen3_5.Qwen3_5RMSNormGated, "forward", gated)
+    monkeypatch.setattr(torch.nn.functional, "softmax", wide_softmax)
+    for module in (
+        modeling_qwen3.Qwen3RMSNorm,
+        modeling_qwen3_moe.Qwen3MoeRMSNorm,
+        modeling_llama.LlamaRMSNorm,
+        modeling_gpt_oss.GptOssRMSNorm,
+    ):
+        monkeypatch.setattr(module, "forward", norm(lambda m: m.weight))
+    for name, models in (
+        ("Qwen3_5", modeling_qwen3_5),
+        ("Qwen3_5Moe", modeling_qwen3_5_moe),
+        ("Qwen3Next", modeling_qwen3_next),
+    ):
+        monkeypatch.setattr(getattr(models, f"{name}RMSNorm"), "forward", norm(lambda m: 1 + m.weight))
+        monkeypatch.setattr(getattr(models, f"{name}RMSNormGated"), "forward", gated)
+        monkeypatch.setattr(models, "torch_chunk_gated_delta_rule", plain_delta_rule)
 
 
 def plain_delta_rule(
