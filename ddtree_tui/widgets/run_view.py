@@ -23,7 +23,6 @@ class RunView(Vertical):
     DEFAULT_CSS = """
     RunView {
         height: 1fr;
-        Timeline { margin: 0 1; }
         DraftTreeView { padding: 0 0 0 1; }
         Transcript { padding: 0 0 0 1; }
     }

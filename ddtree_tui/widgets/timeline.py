@@ -27,6 +27,7 @@ class Timeline(Lines):
     DEFAULT_CSS = """
     Timeline {
         height: 3;
+        padding: 0 1;
         .bar { color: $bar; }
         .shown { color: $shown; text-style: bold; }
         .axis { color: $faint; }
@@ -75,7 +76,7 @@ class Timeline(Lines):
         return lines
 
     def on_click(self, event: events.Click) -> None:
-        column = self._first_column + event.x
+        column = self._first_column + event.x - self.styles.padding.left
         if 0 <= column < len(self._columns) and (index := self._columns[column]) is not None:
             self.post_message(self.Chosen(index))
 

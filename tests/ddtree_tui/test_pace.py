@@ -1,4 +1,4 @@
-"""The app keeps up without getting in the way: few paints, quick answers to keys, an engine that never waits."""
+"""The app keeps up and stays out of the way: few paints, quick answers, an engine that never waits."""
 
 from __future__ import annotations
 

@@ -154,8 +154,8 @@ async def test_stepping_through_rounds_while_the_run_goes_on() -> None:
         assert not play.controller.viewpoint.following
         await play.pilot.press("f5")
         assert play.controller.viewpoint.following
-        await play.pilot.click(Timeline, offset=(2, 0))
-        assert not play.controller.viewpoint.following
+        await play.pilot.click(Timeline, offset=(3, 0))
+        assert play.controller.viewpoint.index(play.rounds) == 2
 
 
 async def test_pause_step_and_stop() -> None:
@@ -520,9 +520,13 @@ async def test_a_defect_of_the_app_is_a_sentence_and_a_log(tmp_path: Path) -> No
     log = tmp_path / "app.log"
     controller = Controller(DecodeSettings(), engine=ScriptedEngine(), log_path=log)
     app = PlaygroundApp(controller, options_for(DecodeSettings(), debug=False, log_path=log))
-    with pytest.raises(ZeroDivisionError):
+
+    async def run() -> None:
         async with app.run_test() as pilot:
             app.call_later(lambda: 1 // 0)
             await pilot.pause(0.2)
+
+    with pytest.raises(ZeroDivisionError):
+        await run()
     assert "ZeroDivisionError" in log.read_text()
     assert app.return_code == 1
