@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine import delta_layer
+from engine.attention import attend_with_sinks
 from engine.cache import TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
@@ -195,12 +196,17 @@ def tree_attention(
 
     Args:
         query: (1, heads, R, d); key and value: (1, kv heads, committed + R, d).
-        attention_mask: bool (1, 1, R, committed + R), from ``Rows.attention_mask``.
+        attention_mask: bool (1, 1, R, committed + R) from ``Rows.attention_mask``, or what the cache gave
+            instead, which then attends itself.
         s_aux: sinks (heads,), for ``attend_with_sinks``.
 
     Returns:
         (1, R, heads, d).
     """
+    if isinstance(attention_mask, TreeMask):
+        if s_aux is not None:
+            raise NotImplementedError("this cache's own attention knows no sinks")
+        return attention_mask.attend(query, key, value, scaling), None
     if s_aux is not None:
         assert attention_mask is not None
         out = attend_with_sinks(query, key, value, attention_mask, s_aux, scaling or query.shape[-1] ** -0.5)
@@ -209,32 +215,6 @@ def tree_attention(
             query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
         )
     return out.transpose(1, 2).contiguous(), None
-
-
-def attend_with_sinks(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, sinks: Tensor, scaling: float
-) -> Tensor:
-    """Attention in which each head may also attend to nothing (gpt-oss).
-
-    A sink is one more score per head, without a value: weight_ij = exp(s_ij) / (exp(sink) + Σ_j exp(s_ij)).
-
-    Args:
-        query: (1, heads, R, d); key and value: (1, kv heads, K, d).
-        mask: bool (1, 1, R, K).
-        sinks: (heads,).
-
-    Returns:
-        (1, heads, R, d).
-    """
-    shared = query.shape[1] // key.shape[1]
-    by_key_head = query.unflatten(1, (-1, shared))
-    scores = (by_key_head @ key[:, :, None].transpose(-1, -2)).flatten(1, 2) * scaling
-    if scores.dtype != torch.float64:
-        scores = scores.float()
-    scores = scores.masked_fill(~mask, -torch.inf)
-    sink = sinks.to(scores.dtype)[None, :, None, None].expand(*scores.shape[:3], 1)
-    weights = torch.cat((scores, sink), dim=-1).softmax(-1)[..., :-1].to(value.dtype)
-    return (weights.unflatten(1, (-1, shared)) @ value[:, :, None]).flatten(1, 2)
 
 
 ALL_ATTENTION_FUNCTIONS.register(_ATTENTION, tree_attention)
