@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ddtree_tui import __version__, exit_codes
+from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
+from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from engine.errors import EngineError
 from engine.presets import PRESETS
 from engine.settings import DTYPES, MAX_BUDGET, MODES, VERIFY_BACKENDS, DecodeSettings, LoadSettings
-
-_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all options. Values not given are absent, so that both sides of a command count."""
     parser = _Parser(
         prog="ddtree-tui",
-        usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE",
+        usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
+        "       %(prog)s bench [FILE ...] [options]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -29,8 +30,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(command=None)
     parser.add_argument("--version", action="version", version=f"ddtree-tui {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    _add(parser, "--prompt", metavar="TEXT", help="send this as soon as the models are loaded")
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=_Parser, prog="ddtree-tui"
+    )
+    add(parser, "--prompt", metavar="TEXT", help="send this as soon as the models are loaded")
     _add_shared(parser)
 
     generate = commands.add_parser(
@@ -43,19 +46,19 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     generate.set_defaults(command="generate")
-    _add(
+    add(
         generate,
         "prompt",
         nargs="?",
         metavar="PROMPT",
         help="the user's message; - reads it from standard input",
     )
-    _add(generate, "--prompt-file", type=Path, metavar="FILE", help="read the prompt from a file (UTF-8)")
-    _add(generate, "--system", metavar="TEXT", help="system message in front of the prompt")
+    add(generate, "--prompt-file", type=Path, metavar="FILE", help="read the prompt from a file (UTF-8)")
+    add(generate, "--system", metavar="TEXT", help="system message in front of the prompt")
     output = generate.add_argument_group("output")
-    _add(output, "--json", action="store_true", help="write the events as JSON lines, and nothing else")
-    _add(output, "--show-thinking", action="store_true", help="write the thinking to standard output too")
-    _add(output, "--quiet", action="store_true", help="nothing on standard error but warnings and errors")
+    add(output, "--json", action="store_true", help="write the events as JSON lines, and nothing else")
+    add(output, "--show-thinking", action="store_true", help="write the thinking to standard output too")
+    add(output, "--quiet", action="store_true", help="nothing on standard error but warnings and errors")
     _add_shared(generate)
 
     replay = commands.add_parser(
@@ -70,6 +73,22 @@ def build_parser() -> argparse.ArgumentParser:
     replay.set_defaults(command="replay")
     replay.add_argument("file", type=Path, metavar="FILE", help="a file that --trace wrote")
     _add_diagnosis(replay)
+
+    bench = commands.add_parser(
+        "bench",
+        help="measure acceptance, speed and losslessness of modes and budgets",
+        usage="%(prog)s [FILE ...] [options]",
+        description=BENCH_DESCRIPTION,
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    bench.set_defaults(command="bench")
+    add_bench_options(bench)
+    _add_models(bench)
+    _add_verification(bench.add_argument_group("decoding"))
+    _add_sampling(bench.add_argument_group("sampling"))
+    _add_diagnosis(bench.add_argument_group("diagnosis"))
     return parser
 
 
@@ -93,83 +112,92 @@ class _Parser(argparse.ArgumentParser):
         raise EngineError("usage", message[:1].upper() + message[1:] + ".", help_hint)
 
 
-def _add(group: argparse._ActionsContainer, *names: str, **keywords: Any) -> None:
-    group.add_argument(*names, default=argparse.SUPPRESS, **keywords)
-
-
 def _add_shared(parser: argparse.ArgumentParser) -> None:
-    load, decode = LoadSettings(), DecodeSettings()
-    models = parser.add_argument_group("models")
-    _add(models, "--model", metavar="NAME", help=f"target: preset, hub id or folder (default {load.model})")
-    _add(models, "--drafter", metavar="NAME", help="drafter: the same (default: the preset's own)")
-    _add(models, "--device", type=_device, metavar="NAME", help="auto, cpu, cuda or cuda:N (default auto)")
-    _add(models, "--dtype", type=_choice("dtype", DTYPES), metavar="NAME", help=_choices(DTYPES, load.dtype))
-
+    decode = DecodeSettings()
+    _add_models(parser)
     decoding = parser.add_argument_group("decoding")
-    _add(decoding, "--mode", type=_choice("mode", MODES), metavar="NAME", help=_choices(MODES, decode.mode))
-    _add(
+    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, decode.mode))
+    add(
         decoding,
         "--budget",
-        type=_whole("budget", f"from 1 to {MAX_BUDGET}"),
+        type=whole("budget", f"from 1 to {MAX_BUDGET}"),
         metavar="N",
         help=f"most draft nodes a round in mode tree (default {decode.budget})",
     )
-    _add(
-        decoding,
-        "--verify",
-        type=_choice("verify", VERIFY_BACKENDS),
-        metavar="NAME",
-        help=_choices(VERIFY_BACKENDS, decode.verify) + "; naive is wrong on hybrid targets, to see it fail",
-    )
-    _add(
-        decoding,
-        "--block-size",
-        type=_whole("block size", "of at least 2"),
-        metavar="N",
-        help="drafter block, at most what it was trained with (default that)",
-    )
-    _add(
+    _add_verification(decoding)
+    add(
         decoding,
         "--thinking",
         action=argparse.BooleanOptionalAction,
         help="have the model think before it answers (default off)",
     )
     sampling = parser.add_argument_group("sampling")
-    _add(sampling, "--temperature", type=_number("temperature"), metavar="T", help="0 is greedy (default 0)")
-    _add(sampling, "--top-p", type=_number("top-p"), metavar="P", help="smallest set of that probability")
-    _add(
-        sampling,
+    add(sampling, "--temperature", type=number("temperature"), metavar="T", help="0 is greedy (default 0)")
+    _add_sampling(sampling)
+    recording = parser.add_argument_group("recording and diagnosis")
+    add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
+    add(recording, "--detail", action="store_true", help="record both models' best candidates too")
+    _add_diagnosis(recording)
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    load = LoadSettings()
+    models = parser.add_argument_group("models")
+    add(models, "--model", metavar="NAME", help=f"target: preset, hub id or folder (default {load.model})")
+    add(models, "--drafter", metavar="NAME", help="drafter: the same (default: the preset's own)")
+    add(models, "--device", type=device, metavar="NAME", help="auto, cpu, cuda or cuda:N (default auto)")
+    add(models, "--dtype", type=choice("dtype", DTYPES), metavar="NAME", help=choices(DTYPES, load.dtype))
+
+
+def _add_verification(group: argparse._ActionsContainer) -> None:
+    decode = DecodeSettings()
+    add(
+        group,
+        "--verify",
+        type=choice("verify", VERIFY_BACKENDS),
+        metavar="NAME",
+        help=choices(VERIFY_BACKENDS, decode.verify) + "; naive is wrong on hybrid targets, to see it fail",
+    )
+    add(
+        group,
+        "--block-size",
+        type=whole("block size", "of at least 2"),
+        metavar="N",
+        help="drafter block, at most what it was trained with (default that)",
+    )
+
+
+def _add_sampling(group: argparse._ActionsContainer) -> None:
+    decode = DecodeSettings()
+    add(group, "--top-p", type=number("top-p"), metavar="P", help="smallest set of that probability")
+    add(
+        group,
         "--top-k",
-        type=_whole("top-k", "from 0"),
+        type=whole("top-k", "from 0"),
         metavar="K",
         help="only the K likeliest; 0 is off",
     )
-    _add(sampling, "--min-p", type=_number("min-p"), metavar="P", help="only what has P of the likeliest's")
-    _add(sampling, "--seed", type=_whole("seed", "from 0"), metavar="N", help="of the sampling (default 0)")
-    _add(
-        sampling,
+    add(group, "--min-p", type=number("min-p"), metavar="P", help="only what has P of the likeliest's")
+    add(group, "--seed", type=whole("seed", "from 0"), metavar="N", help="of the sampling (default 0)")
+    add(
+        group,
         "--max-new-tokens",
-        type=_whole("max-new-tokens", "of at least 1"),
+        type=whole("max-new-tokens", "of at least 1"),
         metavar="N",
         help=f"end the answer there (default {decode.max_new_tokens})",
     )
-    _add(
-        sampling,
+    add(
+        group,
         "--stop",
         action="append",
         metavar="TEXT",
         help="end the answer before TEXT; may be repeated",
     )
 
-    recording = parser.add_argument_group("recording and diagnosis")
-    _add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
-    _add(recording, "--detail", action="store_true", help="record both models' best candidates too")
-    _add_diagnosis(recording)
-
 
 def _add_diagnosis(group: argparse._ActionsContainer) -> None:
-    _add(group, "--log", type=Path, metavar="FILE", help="log file (default: a new one in the log folder)")
-    _add(group, "--debug", action="store_true", help="show tracebacks and log more")
+    add(group, "--log", type=Path, metavar="FILE", help="log file (default: a new one in the log folder)")
+    add(group, "--debug", action="store_true", help="show tracebacks and log more")
 
 
 def _epilog() -> str:
@@ -178,69 +206,13 @@ def _epilog() -> str:
     return f"presets for --model:\n{presets}\n\nexit codes:\n{codes}"
 
 
-def _choices(names: Sequence[str], default: str) -> str:
-    return f"{', '.join(names)} (default {default})"
-
-
-def _choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
-    def read(value: str) -> str:
-        if value in choices:
-            return value
-        raise EngineError(
-            "bad_setting",
-            f"The {name} cannot be {value!r}.",
-            f"Choose one of {', '.join(choices)}{_did_you_mean(value, choices)}",
-        )
-
-    return read
-
-
-def _whole(name: str, wanted: str) -> Callable[[str], int]:
-    def read(value: str) -> int:
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", value):
-            raise EngineError(
-                "bad_setting", f"The {name} cannot be {value!r}.", f"Choose a whole number {wanted}."
-            )
-        return int(value)
-
-    return read
-
-
-def _number(name: str) -> Callable[[str], float]:
-    def read(value: str) -> float:
-        try:
-            return float(value)
-        except ValueError:
-            raise EngineError(
-                "bad_setting", f"The {name} cannot be {value!r}.", "Choose a number, such as 0.8."
-            ) from None
-
-    return read
-
-
-def _device(value: str) -> str:
-    if _DEVICE.fullmatch(value):
-        return value
-    raise EngineError(
-        "bad_setting",
-        f"The device cannot be {value!r}.",
-        f"Choose auto, cpu, cuda or cuda:N{_did_you_mean(value, ['auto', 'cpu', 'cuda'])}",
-    )
-
-
-def _did_you_mean(value: str, known: Sequence[str]) -> str:
-    """The end of a sentence: a suggestion if something known is close, and the full stop."""
-    close = difflib.get_close_matches(value, known, n=1)
-    return f"; did you mean {close[0]}?" if close else "."
-
-
 def _no_command(name: str) -> EngineError:
-    close = difflib.get_close_matches(name, ["generate", "replay"], n=1)
+    close = difflib.get_close_matches(name, ["generate", "replay", "bench"], n=1)
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate and replay.",
+        f"There is no command {name!r}; there are generate, replay and bench.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from ddtree_tui import exit_codes
 from ddtree_tui.arguments import build_parser, refuse_unknown_options
+from ddtree_tui.bench.arguments import bench_options
+from ddtree_tui.bench.options import BenchOptions
 from ddtree_tui.options import AppOptions, GenerateOptions
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
@@ -34,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.headless import run_generate
 
             return run_generate(options)
+        if isinstance(options, BenchOptions):
+            from ddtree_tui.bench.command import run_bench
+
+            return run_bench(options)
         return _run_app(options)
     except EngineError as error:
         if debug:
@@ -46,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exit_codes.BROKEN_PIPE
 
 
-def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions:
+def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions:
     """Read the command line.
 
     Raises:
@@ -59,6 +65,8 @@ def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions:
     given = vars(parser.parse_args(argv))
     load = LoadSettings(**{name: given[name] for name in _LOAD_FIELDS if name in given})
     given["stop"] = tuple(given.get("stop", ()))
+    if given["command"] == "bench":
+        return bench_options(given, load, _common_options(given), argv)
     decode = DecodeSettings(**{name: given[name] for name in _DECODE_FIELDS if name in given})
     decode.check()
     common = _common_options(given)

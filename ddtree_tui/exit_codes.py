@@ -7,6 +7,8 @@ ENGINE_FAILED = 1
 BAD_INPUT = 2
 NOT_LOADED = 3
 TRACE_FAILED = 4
+TEXT_DIFFERS = 5
+MOVED = 6
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as for any program whose reader went away."""
 
@@ -16,13 +18,15 @@ MEANINGS = {
     BAD_INPUT: "an option, a setting or the prompt is not valid",
     NOT_LOADED: "the models could not be loaded",
     TRACE_FAILED: "a trace could not be read or written",
+    TEXT_DIFFERS: "bench: a text is not the one that mode ar writes, and no tie explains it",
+    MOVED: "bench: a number is further from the baseline than its tolerance",
     130: "interrupted by Ctrl-C (143: by SIGTERM, 129: by SIGHUP)",
     BROKEN_PIPE: "whoever read the output went away",
 }
 
 _BAD_INPUT_KINDS = frozenset(
     {"usage", "bad_setting", "bad_text", "empty_prompt", "no_drafter", "no_terminal", "prompt_too_long"}
-    | {"prompt_file"}
+    | {"prompt_file", "bench_file"}
 )
 _TRACE_KINDS = frozenset({"trace_read", "trace_write", "trace_version", "bad_trace"})
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import queue
 import re
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Protocol, TextIO
 
 from ddtree_tui import exit_codes
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import escape
 from ddtree_tui.options import GenerateOptions
+from ddtree_tui.signals import signals_to
 from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
@@ -48,7 +46,7 @@ def run_generate(options: GenerateOptions, engine_command: list[str] | None = No
     engine = EngineProcess(inbox.put, options.log_path, command=engine_command, debug=options.debug)
     with contextlib.ExitStack() as stack:
         trace = stack.enter_context(TraceWriter(options.trace)) if options.trace else None
-        stack.enter_context(_signals_to(inbox))
+        stack.enter_context(signals_to(inbox.put))
         stack.enter_context(engine)
         engine.send(Load(settings=options.load))
         return _Session(options, question, engine, inbox, trace).run()
@@ -292,22 +290,3 @@ def _write(out: TextIO, text: str, *, dim: bool = False) -> None:
         text = f"{_DIM}{text}{_PLAIN}" if dim else text
     out.write(text)
     out.flush()
-
-
-@contextlib.contextmanager
-def _signals_to(inbox: Inbox) -> Iterator[None]:
-    """Have SIGINT, SIGTERM and SIGHUP delivered to ``inbox`` instead of ending the process."""
-
-    def deliver(number: int, frame: FrameType | None) -> None:
-        inbox.put(number)
-
-    before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
-    number: int
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup: stay deaf
-            before[number] = signal.signal(number, deliver)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

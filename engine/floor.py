@@ -15,7 +15,7 @@ from engine.events import Floor
 from engine.pair import Pair
 
 _COPY_BYTES = {"cpu": 2**28, "cuda": 2**32}
-"""Far beyond any cache, so that the copy runs from and to memory; on an H200 it takes two milliseconds."""
+"""Far beyond any cache, so that the copy runs from and to memory; less where a GPU is nearly full."""
 _COPIES = 9
 
 
@@ -43,7 +43,10 @@ def bytes_read(pair: Pair) -> tuple[int, int]:
 
 def copy_bandwidth(device: torch.device) -> float:
     """Bytes per second of a large copy within ``device``, read plus written; median of several."""
-    source = torch.zeros(_COPY_BYTES[device.type], dtype=torch.uint8, device=device)
+    size = _COPY_BYTES[device.type]
+    if device.type == "cuda":
+        size = min(size, torch.cuda.mem_get_info(device)[0] // 4)
+    source = torch.zeros(size, dtype=torch.uint8, device=device)
     copy = torch.empty_like(source)
     seconds = [_copy_seconds(copy, source) for _ in range(_COPIES + 1)]
     return 2 * source.nbytes / statistics.median(seconds[1:])  # the first one maps the pages
