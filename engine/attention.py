@@ -1,9 +1,33 @@
-"""Attention with sinks, which no kernel of torch's computes."""
+"""Masked attention, with sinks where a model has them."""
 
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float | None, sinks: Tensor | None
+) -> Tensor:
+    """Attention of R rows to the K keys their mask shows them.
+
+    Args:
+        query: (1, heads, R, d); key and value: (1, kv heads, K, d).
+        mask: bool (1, 1, R, K).
+        scaling: d^-1/2 when None.
+        sinks: (heads,), see ``attend_with_sinks``.
+
+    Returns:
+        (1, heads, R, d).
+    """
+    if sinks is not None:
+        return attend_with_sinks(query, key, value, mask, sinks, scaling or query.shape[-1] ** -0.5)
+    grouped = query.shape[1] != key.shape[1]
+    out: Tensor = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=scaling, enable_gqa=grouped
+    )
+    return out
 
 
 def attend_with_sinks(
@@ -21,12 +45,12 @@ def attend_with_sinks(
     Returns:
         (1, heads, R, d).
     """
-    shared = query.shape[1] // key.shape[1]
-    by_key_head = query.unflatten(1, (-1, shared))
-    scores = (by_key_head @ key[:, :, None].transpose(-1, -2)).flatten(1, 2) * scaling
+    _, heads, rows, dim = query.shape
+    grouped = (1, key.shape[1], heads // key.shape[1])
+    scores = query.reshape(*grouped, rows, dim) @ key[:, :, None].transpose(-1, -2) * scaling
     if scores.dtype != torch.float64:
         scores = scores.float()
-    scores = scores.masked_fill(~mask, -torch.inf)
-    sink = sinks.to(scores.dtype)[None, :, None, None].expand(*scores.shape[:3], 1)
+    scores = scores.masked_fill(~mask[:, :, None], -torch.inf)
+    sink = sinks.to(scores.dtype).reshape(*grouped, 1, 1).expand(*grouped, rows, 1)
     weights = torch.cat((scores, sink), dim=-1).softmax(-1)[..., :-1].to(value.dtype)
-    return (weights.unflatten(1, (-1, shared)) @ value[:, :, None]).flatten(1, 2)
+    return (weights @ value[:, :, None]).reshape(1, heads, rows, -1)
