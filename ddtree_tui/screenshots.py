@@ -36,7 +36,7 @@ SECONDS_TO_ANSWER = 300.0
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture. Without a ``prompt`` it is the first screen; ``keys`` are pressed when the answer is over."""
+    """One picture. Without a ``prompt`` it is the first screen; ``keys`` are pressed after the answer."""
 
     name: str
     columns: int

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.binding import Binding
+from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-MAX_LINES = 6
+LINE_BREAKS = ("shift+enter", "alt+enter", "ctrl+j")
 
 
 class PromptBox(TextArea):
     """One line that grows with its text. Shift+Enter, Alt+Enter or Ctrl+J break the line."""
 
-    BINDINGS = [
-        Binding("enter", "submit", "Run", show=False, priority=True),
-        Binding("shift+enter,alt+enter,ctrl+j", "break_line", "Line break", show=False, priority=True),
-    ]
     DEFAULT_CSS = """
     PromptBox {
         height: auto;
@@ -50,10 +46,20 @@ class PromptBox(TextArea):
         self._recalled: int | None = None
         self._draft = ""
 
-    def action_submit(self) -> None:
-        text = self.text
-        if text.strip():
-            self.post_message(self.Submitted(text))
+    async def _on_key(self, event: events.Key) -> None:
+        """Keys are taken in the order they come. (A priority binding for Enter would overtake the text that
+        was typed, or sent by a script, right before it.)"""
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            if self.text.strip():
+                self.post_message(self.Submitted(self.text))
+        elif event.key in LINE_BREAKS:
+            event.stop()
+            event.prevent_default()
+            self.insert("\n")
+        else:
+            await super()._on_key(event)
 
     def remember(self, text: str) -> None:
         """An accepted prompt: it can be recalled, and the box is empty again."""
@@ -63,9 +69,6 @@ class PromptBox(TextArea):
         self._recalled = None
         self._draft = ""
         self.text = ""
-
-    def action_break_line(self) -> None:
-        self.insert("\n")
 
     def action_cursor_up(self, select: bool = False) -> None:
         if select or self._can_move(-1):

@@ -12,10 +12,12 @@ from ddtree_tui.widgets.painted import Lines, Span
 LEAST_SCALE = 8
 """A full bar is at least this acceptance length, so that runs of ones look as low as they are."""
 ANSWER_BORDER = "┊"
+WIDE = 3
+"""Cells of a bar and the gap behind it while all rounds have room for that; else a cell each."""
 
 
 class Timeline(Lines):
-    """A column per round; below the bars a caret and the number of the shown round.
+    """A bar per round; below the bars a caret and the number of the shown round.
 
     Answers are parted by a dotted column. When there are more rounds than columns, the window moves
     with the shown round.
@@ -49,6 +51,7 @@ class Timeline(Lines):
         self._shown: int | None = None
         self._scale = LEAST_SCALE
         self._first_column = 0
+        self._cells = 1
 
     def show(self, session: Session, shown: int | None) -> None:
         """Take the newest rounds and which of them is shown."""
@@ -66,9 +69,11 @@ class Timeline(Lines):
         if self._shown is None:
             return [[] for _ in range(height)]
         bar_rows = max(1, height - 1)
+        self._cells = WIDE if len(self._columns) * WIDE <= width else 1
+        fitting = width // self._cells
         marked = self._columns.index(self._shown)
-        self._first_column = self._window(marked, width)
-        window = self._columns[self._first_column : self._first_column + width]
+        self._first_column = min(max(0, marked - fitting // 2), max(0, len(self._columns) - fitting))
+        window = self._columns[self._first_column : self._first_column + fitting]
         at = marked - self._first_column
         lines = [self._bars(window, at, row, bar_rows) for row in range(bar_rows - 1, -1, -1)]
         if height > 1:
@@ -76,42 +81,40 @@ class Timeline(Lines):
         return lines
 
     def on_click(self, event: events.Click) -> None:
-        column = self._first_column + event.x - self.styles.padding.left
+        column = self._first_column + (event.x - self.styles.padding.left) // self._cells
         if 0 <= column < len(self._columns) and (index := self._columns[column]) is not None:
             self.post_message(self.Chosen(index))
 
-    def _window(self, marked: int, width: int) -> int:
-        last_start = max(0, len(self._columns) - width)
-        return (
-            max(0, min(last_start, marked - width // 2)) if marked < last_start + width // 2 else last_start
-        )
-
     def _bars(self, window: list[int | None], at: int, row: int, rows: int) -> list[Span]:
         """Row ``row`` of the bars, counted from the bottom."""
-        text = ""
+        wide = self._cells == WIDE
+        pieces: list[str] = []
         for index in window:
             if index is None:
-                text += ANSWER_BORDER
+                pieces.append(ANSWER_BORDER)
                 continue
             eighths = max(1, round(self._lengths[index] * 8 * rows / self._scale))
-            text += BARS[max(0, min(8, eighths - 8 * row))]
-        return [(text[:at], "bar"), (text[at : at + 1], "shown"), (text[at + 1 :], "bar")]
+            pieces.append(BARS[max(0, min(8, eighths - 8 * row))] * (WIDE - 1 if wide else 1))
+        if wide:
+            pieces = [piece.ljust(WIDE) for piece in pieces]
+        return [("".join(pieces[:at]), "bar"), (pieces[at], "shown"), ("".join(pieces[at + 1 :]), "bar")]
 
     def _axis(self, window: list[int | None], at: int, width: int) -> list[Span]:
+        """First and last round of the window, and the shown one with a caret under its bar."""
         number = str((self._shown or 0) + 1)
-        if at + 1 + len(number) <= width:
-            left, mark = at, "▲" + number
-        else:
-            left, mark = at - len(number), number + "▲"
-        first, last = str(window[0] + 1 if window[0] is not None else ""), str(len(self._lengths))
-        spans: list[Span] = []
-        if left > len(first) + 1:
-            spans.append((first + " " * (left - len(first)), "axis"))
-        else:
-            spans.append((" " * left, "axis"))
-        spans.append((mark, "shown"))
-        end = left + len(mark)
-        place_of_last = len(window) - len(last)
-        if place_of_last > end + 1 and window[-1] == len(self._lengths) - 1:
-            spans += [(" " * (place_of_last - end), "axis"), (last, "axis")]
-        return spans
+        place = at * self._cells
+        left, mark = place, f"▲{number}"
+        if place + len(mark) > width:
+            left, mark = place - len(number), f"{number}▲"
+        axis = [" "] * width
+        numbers = [index + 1 for index in window if index is not None]
+        last = str(numbers[-1])
+        end = (len(window) - 1) * self._cells + 1
+        for text, start in ((str(numbers[0]), 0), (last, max(0, end - len(last)))):
+            if start + len(text) < left or start > left + len(mark):
+                axis[start : start + len(text)] = text
+        return [
+            ("".join(axis[:left]), "axis"),
+            (mark, "shown"),
+            ("".join(axis[left + len(mark) :]), "axis"),
+        ]

@@ -99,9 +99,17 @@ def _facts(loaded: Loaded) -> list[str]:
     return facts
 
 
+KIND_NAMES = {
+    "linear_attention": "gated-delta",
+    "full_attention": "attention",
+    "sliding_attention": "sliding-window",
+}
+"""What transformers calls a layer kind -> what the literature does."""
+
+
 def _layers(model: ModelInfo) -> str:
     kinds = " + ".join(
-        f"{count} {escape(kind.replace('_', '-'))}"
+        f"{count} {escape(KIND_NAMES.get(kind, kind.replace('_', '-')))}"
         for kind, count in sorted(model.layer_kinds.items(), key=lambda item: -item[1])
     )
     return f"{kinds} layers"

@@ -104,7 +104,7 @@ def spelled(ids: list[int]) -> Tokens:
 
 def loaded(*, hybrid: bool = True) -> Loaded:
     """A pair like the demo's."""
-    kinds = {"gated_delta": 9, "attention": 3} if hybrid else {"attention": 12}
+    kinds = {"linear_attention": 9, "full_attention": 3} if hybrid else {"full_attention": 12}
     target = ModelInfo(
         name="demo",
         path="demo/target",

@@ -21,7 +21,7 @@ from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.timeline import Timeline
 from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
-from engine.events import Failed, Loading
+from engine.events import Failed
 from engine.settings import DecodeSettings
 
 
@@ -47,11 +47,9 @@ async def test_the_first_screen_explains_itself() -> None:
 
 
 async def test_loading_is_shown() -> None:
-    engine = ScriptedEngine(load_seconds=0.5)
+    engine = ScriptedEngine(load_seconds=3.0)
     async with playing(engine=engine) as play:
-        await play.until(lambda: isinstance(play.controller.session.loading, Loading))
-        await play.settle()
-        assert "reading the" in play.part("#top-line")
+        await play.until(lambda: "reading the" in play.part("#top-line"))
         assert "━" in play.part("#top-line") or "─" in play.part("#top-line")
         await play.until(lambda: play.controller.session.loaded)
         await play.settle()
@@ -125,6 +123,15 @@ async def test_the_prompt_box_recalls_and_grows() -> None:
         assert box.text == ""
         await play.pilot.press("up")
         assert box.text == "draft\ntwo"
+
+
+async def test_enter_does_not_overtake_the_text_before_it() -> None:
+    async with playing(rounds=2) as play:
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        for key in ("h", "i", "enter"):  # all at once, as a script or a fast paste sends them
+            play.app.simulate_key(key)
+        await play.until(lambda: play.controller.session.answers)
+        assert play.controller.session.answers[0].prompt == "hi"
 
 
 async def test_stepping_through_rounds_while_the_run_goes_on() -> None:

@@ -1,0 +1,65 @@
+"""The timeline: a bar per round, the shown one marked, a window that follows it."""
+
+from __future__ import annotations
+
+import pytest
+from make_recording import Recording, conversation
+from playing import Playing, replaying
+
+from ddtree_tui.glyphs import BARS
+from engine.events import AnyEvent
+
+
+def heights(play: Playing) -> list[int]:
+    """Height of every bar in eighths of a row, read from the screen."""
+    *rows, _axis = play.part("#timeline").split("\n")
+    width = max(len(row) for row in rows)
+    columns = zip(*(row.ljust(width) for row in rows), strict=True)
+    eighths = [sum(BARS.index(cell) for cell in column if cell in BARS) for column in columns]
+    return eighths[1:]
+
+
+@pytest.mark.parametrize("rounds", [10, 60])
+async def test_bars_are_acceptance_lengths(rounds: int) -> None:
+    async with replaying(conversation(1, rounds=rounds)) as play:
+        lengths = [round_.acceptance_length for _, round_ in play.controller.session.rounds]
+        shown = heights(play)
+        step = 3 if rounds == 10 else 1
+        scale = max(8, *lengths)
+        for index, length in enumerate(lengths):
+            assert shown[index * step] == max(1, round(length * 16 / scale))
+
+
+async def test_the_window_follows_the_shown_round() -> None:
+    async with replaying(conversation(1, rounds=400)) as play:
+        assert play.part("#timeline").rstrip().endswith("400▲")
+        await play.pilot.press("home")
+        await play.settle()
+        axis = play.part("#timeline").split("\n")[-1]
+        assert axis.strip().startswith("▲1")
+        assert axis.rstrip().endswith("118")
+        play.controller.viewpoint.choose(199, 400)
+        play.app.changed()
+        await play.settle()
+        axis = play.part("#timeline").split("\n")[-1]
+        assert "▲200" in axis
+        assert 40 < axis.index("▲") < 80
+        await play.pilot.click("#timeline", offset=(axis.index("▲") + 10, 1))
+        await play.settle()
+        assert play.controller.viewpoint.index(400) == 209
+
+
+async def test_answers_are_parted() -> None:
+    recording = Recording(1)
+    events: list[AnyEvent] = [*recording.start()]
+    for prompt in ("one", "two", "three"):
+        events += recording.answer(prompt, rounds=5)
+    async with replaying(events) as play:
+        assert play.part("#timeline").split("\n")[0].count("┊") == 2
+        await play.pilot.click("#timeline", offset=(1 + 3 * 5, 0))  # the border is no round
+        await play.settle()
+        assert play.controller.viewpoint.following
+        await play.pilot.click("#timeline", offset=(1 + 3 * 6, 0))
+        await play.settle()
+        assert play.controller.viewpoint.index(15) == 5
+        assert "❯ two" in play.part("#transcript")
