@@ -24,8 +24,10 @@ class TreeMask(ABC):
     """A cache's own way to attend, in place of a dense mask."""
 
     @abstractmethod
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, scaling: float | None) -> Tensor:
-        """From (1, heads, R, d) and whatever ``update`` of that cache returned to (1, R, heads, d)."""
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, scaling: float | None, sinks: Tensor | None
+    ) -> Tensor:
+        """``engine.attention.attend`` for key and value as the cache's ``update`` returned them."""
 
 
 class KeyValueRows:
@@ -47,25 +49,37 @@ class KeyValueRows:
 
     def commit(self, path: Tensor) -> None:
         """Keep the pending rows of ``path`` (int64, row numbers) and forget the others."""
-        assert self._keys is not None
-        assert self._values is not None
         end = self.length + path.shape[0]
-        for buffer in (self._keys, self._values):
+        for buffer in self.buffers():
             buffer[:, :, self.length : end] = buffer[:, :, self.length + path]
         self.length = end
 
-    def committed(self) -> tuple[Tensor, Tensor]:
-        """Keys and values of the committed rows, (1, H, length, d) each."""
+    def reserve(self, capacity: int) -> None:
+        """Make room for ``capacity`` rows; a no-op once there is."""
+        keys, values = self.buffers()
+        self._keys = _with_room(keys, keys[:, :, :0], self.length, capacity, exactly=True)
+        self._values = _with_room(values, values[:, :, :0], self.length, capacity, exactly=True)
+
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """The whole buffers, committed rows first, (1, H, capacity, d) each."""
         assert self._keys is not None
         assert self._values is not None
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+        return self._keys, self._values
+
+    def committed(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of the committed rows, (1, H, length, d) each."""
+        keys, values = self.buffers()
+        return keys[:, :, : self.length], values[:, :, : self.length]
 
 
-def _with_room(buffer: Tensor | None, like: Tensor, used: int, needed: int) -> Tensor:
+def _with_room(
+    buffer: Tensor | None, like: Tensor, used: int, needed: int, *, exactly: bool = False
+) -> Tensor:
     if buffer is not None and buffer.shape[2] >= needed:
         return buffer
-    capacity = max(256, 2 * needed)
-    grown = like.new_empty(*like.shape[:2], capacity, like.shape[3])
+    capacity = needed if exactly else max(256, 2 * needed)
+    # Zeros, not garbage: attention may read masked rows, and 0 · NaN is NaN.
+    grown = like.new_zeros(*like.shape[:2], capacity, like.shape[3])
     if buffer is not None:
         grown[:, :, :used] = buffer[:, :, :used]
     return grown
@@ -111,7 +125,9 @@ class TargetCache:
     """One entry per layer. Passed to transformers' attention modules as their cache."""
 
     def __init__(self, layer_kinds: list[str]) -> None:
-        self.layers = [DeltaState() if kind == "linear_attention" else KeyValueRows() for kind in layer_kinds]
+        self.layers: list[DeltaState | KeyValueRows] = [
+            DeltaState() if kind == "linear_attention" else KeyValueRows() for kind in layer_kinds
+        ]
         self.length = 0
         self.rows: Rows | None = None
 
@@ -156,6 +172,16 @@ class TargetCache:
     def snapshot(self) -> Snapshot:
         states = [layer for layer in self.layers if isinstance(layer, DeltaState)]
         return Snapshot(self.length, tuple((layer.window, layer.state) for layer in states))
+
+    def clear(self) -> None:
+        """Forget the text, keep the buffers."""
+        for layer in self.layers:
+            if isinstance(layer, DeltaState):
+                layer.window = layer.state = None
+            else:
+                layer.length = 0
+        self.length = 0
+        self.rows = None
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to an earlier point of the same text."""

@@ -67,6 +67,12 @@ class Control:
             self._updates.update(settings)
 
     @property
+    def runs(self) -> bool:
+        """Whether ``before_round`` would return at once and not end the run."""
+        with self._changed:
+            return not self._cancelled and (not self._paused or self._steps > 0)
+
+    @property
     def cancelled(self) -> bool:
         with self._changed:
             return self._cancelled

@@ -7,6 +7,7 @@ the draft tree; what the target chooses is committed, so the text is the target'
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,9 +19,12 @@ from engine.control import Control
 from engine.errors import EngineError
 from engine.events import Finished, Prefilled, Round, Tokens
 from engine.pair import Pair
-from engine.rounds import decode_round
+from engine.rounds import RoundResult, decode_round
 from engine.sampling import Sampler
 from engine.settings import DecodeSettings, Message
+from engine.static.result import StaticResult
+from engine.static.runner import Flight, StaticRunner
+from engine.static.state import MAX_STOP_IDS
 from engine.tally import Tally
 from engine.text_stream import TextStream
 
@@ -84,14 +88,7 @@ class _Run:
         session = self.pair.session
         try:
             yield from self._prefill()
-            while self.reason is None:
-                settings = self.control.before_round(self.settings)
-                if settings is None:
-                    self.reason = "cancelled"
-                    break
-                result = decode_round(
-                    session, self.output[-1], settings, self.sampler, self._room(), self.take
-                )
+            for result, settings in self._rounds():
                 self.tally.add(result)
                 yield from self._announce(result.token_ids())
                 yield result.event(self.tally.rounds - 1, settings, self._now())
@@ -102,6 +99,57 @@ class _Run:
             session.reset()
             raise
         yield self._finish()
+
+    def _rounds(self) -> Iterator[tuple[RoundResult | StaticResult, DecodeSettings]]:
+        """Rounds until the text ends, each with the settings it was decoded with."""
+        if self.reason is None and self._on_device():
+            yield from self._device_rounds()
+            return
+        while self.reason is None:
+            settings = self.control.before_round(self.settings)
+            if settings is None:
+                self.reason = "cancelled"
+                return
+            session, root_id = self.pair.session, self.output[-1]
+            result = decode_round(session, root_id, settings, self.sampler, self._room(), self.take)
+            yield result, settings
+
+    def _on_device(self) -> bool:
+        """Details and the other ways to verify are for looking at, not for speed."""
+        settings, stops = self.settings, self.pair.codec.stop_ids
+        plain = settings.verify == "solve" and not settings.detail and len(stops) <= MAX_STOP_IDS
+        return bool(self.pair.on_device) and plain
+
+    def _device_rounds(self) -> Iterator[tuple[StaticResult, DecodeSettings]]:
+        """One round ahead of the host, unless a stop string could end the text behind the device's back."""
+        runner = self.pair.runner
+        runner.enter(self.output[-1], self._room(), self.sampler, sorted(self.pair.codec.stop_ids))
+        in_flight: deque[Flight] = deque()
+        ahead = 1 if self.settings.stop else 2
+        try:
+            while self.reason is None or in_flight:
+                if self.reason is None and len(in_flight) < ahead and (not in_flight or self.control.runs):
+                    settings = self.control.before_round(self.settings)
+                    if settings is None:
+                        self.reason = "cancelled"
+                    else:
+                        in_flight.append(runner.launch(settings, self.sampler.greedy))
+                    continue
+                flight = in_flight.popleft()
+                result = self._take_all(runner, runner.wait(flight))
+                if result.kept:
+                    yield result, flight.settings
+        finally:
+            for flight in in_flight:
+                self._take_all(runner, runner.wait(flight))
+            runner.leave([*self.encoded.ids, *self.output[:-1]])
+
+    def _take_all(self, runner: StaticRunner, result: StaticResult) -> StaticResult:
+        """Add a round's tokens to the text; a stop string may end it before the last of them."""
+        for place, token_id in enumerate(result.committed, start=1):
+            if self.take(token_id) and place < result.kept:
+                return runner.cut(result, place)
+        return result
 
     def take(self, token_id: int) -> bool:
         """Append one token to the text; True when the answer ends with it."""

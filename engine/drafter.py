@@ -122,7 +122,7 @@ class Drafter(nn.Module):
         """
         start, rows = context.length, features.shape[0]
         context.reserve(start + rows + self.config.block_size)
-        encoded = self._encode(features[None].to(self.dtype))
+        encoded = self.encode(features[None].to(self.dtype))
         angles = self.rotary(torch.arange(start, start + rows, device=self.device)[None], self.dtype)
         for index, layer in enumerate(self._layers()):
             context.write(index, start, *layer.self_attn.keys_values(encoded, angles))
@@ -169,7 +169,7 @@ class Drafter(nn.Module):
         """
         batch, blocks, size, width = block_embeddings.shape
         context_length = features.shape[1]
-        encoded = self._encode(features)
+        encoded = self.encode(features)
         positions = roots[:, :, None] + torch.arange(size, device=roots.device)
         angles = self.rotary(positions.flatten(1), self.dtype)
         context_angles = self.rotary(torch.arange(context_length, device=roots.device)[None], self.dtype)
@@ -197,7 +197,8 @@ class Drafter(nn.Module):
         cap = self.config.final_logit_softcapping
         return logits if cap is None else torch.tanh(logits / cap) * cap
 
-    def _encode(self, features: Tensor) -> Tensor:
+    def encode(self, features: Tensor) -> Tensor:
+        """Features (..., taps * hidden) as the context rows (..., hidden) that all layers read."""
         return cast(Tensor, self.hidden_norm(self.fc(features)))
 
     def _layers(self) -> list[DrafterLayer]:

@@ -8,6 +8,7 @@ from engine.codec import Codec
 from engine.drafter import Drafter
 from engine.events import Loaded
 from engine.session import Session
+from engine.static.runner import StaticRunner
 from engine.target import Target
 
 
@@ -17,6 +18,8 @@ class Pair:
 
     Attributes:
         drafter: None for a target alone, which decodes in mode ``ar`` only.
+        on_device: decode by ``engine.static``, in rounds that never wait for the host; None where that pays,
+            on a GPU.
         session: the caches of the conversation decoded last, reused when the next prompt extends it.
     """
 
@@ -24,7 +27,18 @@ class Pair:
     drafter: Drafter | None
     codec: Codec
     info: Loaded
+    on_device: bool | None = None
     session: Session = field(init=False)
+    _runners: list[StaticRunner] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "session", Session(self.target, self.drafter))
+        if self.on_device is None:
+            object.__setattr__(self, "on_device", self.target.device.type == "cuda")
+
+    @property
+    def runner(self) -> StaticRunner:
+        """Rounds on the device over the session's caches, which must hold a text; made once."""
+        if not self._runners:
+            self._runners.append(StaticRunner(self.session))
+        return self._runners[0]

@@ -53,20 +53,24 @@ class RoundResult:
     ms: StageTimes
     detail: bool
 
+    @property
+    def drafted(self) -> int:
+        return len(self.tree)
+
     def event(self, index: int, settings: DecodeSettings, now: float) -> Round:
         tree = self.tree
         return Round(
             t=now,
             index=index,
             mode=settings.mode,
-            budget=tree.budget,
+            budget=settings.budget if settings.mode == "tree" else len(tree),
             position=self.position,
             root_id=self.root_id,
             nodes=Nodes(
                 ids=tree.token_ids.tolist(),
                 parents=tree.parents.tolist(),
                 depths=tree.depths.tolist(),
-                logprobs=_rounded(tree.logprobs),
+                logprobs=rounded(tree.logprobs),
                 ranks=tree.ranks.tolist(),
             ),
             target=self._target_rows(),
@@ -98,7 +102,7 @@ class RoundResult:
         chosen = logits.gather(-1, self.choices[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
         best = torch.topk(logits, 2, dim=-1).values
         return TargetRows(
-            ids=self.choices.tolist(), logprobs=_rounded(chosen), gaps=_rounded(best[:, 0] - best[:, 1])
+            ids=self.choices.tolist(), logprobs=rounded(chosen), gaps=rounded(best[:, 0] - best[:, 1])
         )
 
     def _miss(self, candidates: int) -> Miss | None:
@@ -121,7 +125,7 @@ class RoundResult:
         if logits is None or not self.detail:
             return None
         best = torch.topk(torch.log_softmax(logits, dim=-1), min(TOP_CANDIDATES, logits.shape[-1]), dim=-1)
-        return Candidates(ids=best.indices.tolist(), logprobs=[_rounded(row) for row in best.values])
+        return Candidates(ids=best.indices.tolist(), logprobs=[rounded(row) for row in best.values])
 
 
 def decode_round(
@@ -184,7 +188,7 @@ def build(draft_logits: Tensor | None, settings: DecodeSettings, device: torch.d
     if draft_logits is None:
         return empty_tree(device=device)
     if not bool(torch.isfinite(draft_logits.amax(-1)).all()):  # NaN is the largest of a row that has it
-        raise _not_finite("drafter")
+        raise not_finite("drafter")
     if settings.mode == "chain":
         return build_chain_from_logits(draft_logits)
     return build_ddtree_tree_from_logits(draft_logits, settings.budget)
@@ -193,7 +197,7 @@ def build(draft_logits: Tensor | None, settings: DecodeSettings, device: torch.d
 def choose(target_logits: Tensor, tree: DraftTree, sampler: Sampler, position: int) -> Tensor:
     """The target's token at every row: int64 (n + 1,). Row r stands for the text's position + depth + 1."""
     if not bool(torch.isfinite(target_logits.amax(-1)).all()):
-        raise _not_finite("target")
+        raise not_finite("target")
     return sampler.choose(target_logits, position + tree.row_depths() + 1)
 
 
@@ -244,11 +248,13 @@ class Clock:
         return StageTimes(total=1000 * (time.perf_counter() - self._started), **self._ms)
 
 
-def _rounded(values: Tensor) -> list[float]:
+def rounded(values: Tensor) -> list[float]:
+    """For events: finite and short."""
     return [round(value, DIGITS) for value in values.clamp(min=-1e4, max=1e4).tolist()]
 
 
-def _not_finite(which: str) -> EngineError:
+def not_finite(which: str) -> EngineError:
+    """The error for logits that no token can be chosen from."""
     return EngineError(
         "not_finite",
         f"The {which}'s logits are not finite numbers.",

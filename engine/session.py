@@ -25,14 +25,17 @@ class Session:
     def __init__(self, target: Target, drafter: Drafter | None) -> None:
         self.target = target
         self.drafter = drafter
+        self.cache = target.new_cache()
+        self.context = drafter.new_context() if drafter else None
         self.reset()
 
     @torch.inference_mode()
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget the text; the buffers stay where they are."""
         self.ids: list[int] = []
-        self.cache = self.target.new_cache()
-        self._context = self.drafter.new_context() if self.drafter else None
+        self.cache.clear()
+        if self.context is not None:
+            self.context.truncate(0)
         self._features: list[Tensor] = []
         self._snapshot: Snapshot | None = None
         self._verified: Verified | None = None
@@ -57,10 +60,10 @@ class Session:
         return length < len(prompt_ids) and list(prompt_ids[:length]) == self.ids[:length]
 
     def _go_back(self, snapshot: Snapshot) -> None:
-        self._hand_over()
+        self.hand_over()
         self.cache.restore(snapshot)
-        if self._context is not None:
-            self._context.truncate(snapshot.length)
+        if self.context is not None:
+            self.context.truncate(snapshot.length)
         self.ids = self.ids[: snapshot.length]
 
     @torch.inference_mode()
@@ -91,11 +94,11 @@ class Session:
     def draft(self, root_id: int, block_size: int | None = None) -> Tensor:
         """The drafter's logits for the positions after the root: (B - 1, V)."""
         assert self.drafter is not None
-        assert self._context is not None
-        self._hand_over()
+        assert self.context is not None
+        self.hand_over()
         block = self.drafter.block_ids(root_id, self.target.device, block_size)
         embedded = self.drafter.embed(block, self.target.embedding.weight)
-        hidden = self.drafter(embedded, self._context)
+        hidden = self.drafter(embedded, self.context)
         logits = self.drafter.logits(hidden, self.target.head)[0]
         return logits if logits.dtype == torch.float64 else logits.float()
 
@@ -115,9 +118,17 @@ class Session:
         self._verified = None
         self.ids += ids
 
+    def take_back(self, features: Tensor, ids: list[int]) -> None:
+        """The text went on elsewhere, in these buffers: ``ids`` are all tokens the target's cache holds, and
+        ``features`` (rows, F) those of the last ones that the drafter's context lacks."""
+        self.ids = ids
+        self._features = [features] if len(features) else []
+        if self.context is not None:
+            self.context.length = len(ids) - len(features)
+
     @torch.inference_mode()
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
         """Give the drafter the features of all tokens committed since it last drafted."""
-        if self.drafter is not None and self._context is not None and self._features:
-            self.drafter.extend(self._context, torch.cat(self._features))
+        if self.drafter is not None and self.context is not None and self._features:
+            self.drafter.extend(self.context, torch.cat(self._features))
         self._features.clear()

@@ -6,6 +6,7 @@ from typing import Literal, cast
 
 from engine.events import Finished, StageTimes
 from engine.rounds import RoundResult
+from engine.static.result import StaticResult
 
 
 class Tally:
@@ -20,11 +21,11 @@ class Tally:
         self.histogram: list[int] = [0]
         self.ms = dict.fromkeys(StageTimes.__struct_fields__, 0.0)
 
-    def add(self, result: RoundResult) -> None:
+    def add(self, result: RoundResult | StaticResult) -> None:
         length = len(result.committed)
         self.rounds += 1
         self.committed += length
-        self.drafted += len(result.tree)
+        self.drafted += result.drafted
         self.accepted += len(result.accepted)
         self.histogram += [0] * (length + 1 - len(self.histogram))
         self.histogram[length] += 1

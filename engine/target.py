@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine import delta_layer
-from engine.attention import attend_with_sinks
+from engine.attention import attend
 from engine.cache import TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
@@ -204,16 +204,10 @@ def tree_attention(
         (1, R, heads, d).
     """
     if isinstance(attention_mask, TreeMask):
-        if s_aux is not None:
-            raise NotImplementedError("this cache's own attention knows no sinks")
-        return attention_mask.attend(query, key, value, scaling), None
-    if s_aux is not None:
-        assert attention_mask is not None
-        out = attend_with_sinks(query, key, value, attention_mask, s_aux, scaling or query.shape[-1] ** -0.5)
+        out = attention_mask.attend(query, key, value, scaling, s_aux)
     else:
-        out = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
-        )
+        assert attention_mask is not None
+        out = attend(query, key, value, attention_mask, scaling, s_aux)
     return out.transpose(1, 2).contiguous(), None
 
 

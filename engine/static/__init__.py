@@ -1,0 +1,1 @@
+"""Rounds that stay on the device: fixed shapes, fixed addresses, CUDA graphs."""

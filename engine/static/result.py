@@ -1,0 +1,91 @@
+"""A round's record as the event everybody reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
+from engine.rounds import DIGITS, rounded
+from engine.settings import DecodeSettings, Mode
+from engine.static.record import NO_MISS, Record
+
+
+@dataclass(frozen=True)
+class StaticResult:
+    """What ``engine.rounds.RoundResult`` is for rounds on the device.
+
+    Attributes:
+        record: on the host.
+        candidates: per depth, the tree was built from; 1 for a chain.
+        kept: tokens of the record that are in the text, fewer than its count after a stop string.
+    """
+
+    record: Record
+    mode: Mode
+    candidates: int
+    kept: int
+    ms: StageTimes
+
+    @property
+    def committed(self) -> list[int]:
+        return [int(token) for token in self.record.tokens[: self.kept]]
+
+    @property
+    def accepted(self) -> list[int]:
+        """Accepted nodes whose tokens were committed."""
+        accepted = min(int(self.record.accepted), self.kept)
+        return [int(row) - 1 for row in self.record.path[1 : accepted + 1]]
+
+    @property
+    def drafted(self) -> int:
+        return int(self.record.is_node.sum())
+
+    def event(self, index: int, settings: DecodeSettings, now: float) -> Round:
+        record, nodes = self.record, self.drafted
+        tree, rows = record.tree, slice(0, nodes + 1)
+        complete = self.kept > int(record.accepted)
+        return Round(
+            t=now,
+            index=index,
+            mode=self.mode,
+            budget=record.tree.budget if self.mode == "tree" else nodes,
+            position=int(record.position),
+            root_id=int(record.root_id),
+            nodes=Nodes(
+                ids=tree.token_ids[:nodes].tolist(),
+                parents=tree.parents[:nodes].tolist(),
+                depths=tree.depths[:nodes].tolist(),
+                logprobs=rounded(tree.logprobs[:nodes]),
+                ranks=tree.ranks[:nodes].tolist(),
+            ),
+            target=TargetRows(
+                ids=record.choices[rows].tolist(),
+                logprobs=rounded(record.choice_logprobs[rows]),
+                gaps=rounded(record.gaps[rows]),
+            ),
+            accepted=self.accepted,
+            bonus_id=int(record.bonus) if complete else None,
+            miss=self._miss() if complete else None,
+            committed_ids=self.committed,
+            acceptance_length=self.kept,
+            ms=self.ms,
+        )
+
+    def token_ids(self) -> list[int]:
+        """All ids the event mentions."""
+        record, nodes = self.record, self.drafted
+        mentioned = (record.tree.token_ids[:nodes], record.choices[: nodes + 1])
+        ids = [token_id for ids in mentioned for token_id in ids.tolist()]
+        return [int(record.root_id), int(record.bonus), *ids, *self.committed]
+
+    def _miss(self) -> Miss | None:
+        rank = int(self.record.miss_rank)
+        if rank == NO_MISS:
+            return None
+        return Miss(
+            depth=int(self.record.accepted) + 1,
+            id=int(self.record.bonus),
+            rank=rank,
+            logprob=round(max(float(self.record.miss_logprob), -1e4), DIGITS),
+            beyond=rank >= self.candidates,
+        )

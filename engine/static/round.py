@@ -1,0 +1,205 @@
+"""One decode round on the device: draft → build → verify → walk → commit, nothing waits for the host.
+
+The same stages as ``engine.rounds``, with fixed shapes: a tree always has as many places as its bucket, a
+path always ``block_size`` rows (its last one repeated), and what does not count is masked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from engine.ddtree import (
+    DraftTree,
+    TreePlan,
+    empty_tree,
+    plan_tree,
+    select_nodes,
+    top_candidates,
+)
+from engine.rows import Rows
+from engine.sampling import first_argmax, gumbel_noise
+from engine.settings import Mode
+from engine.static.cache import StaticCache
+from engine.static.drafter import StaticDrafter
+from engine.static.record import DRAFTER, NO_MISS, TARGET, Record
+from engine.static.state import StaticState
+from engine.target import Target
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What fixes the shapes of a round.
+
+    Attributes:
+        nodes: places for draft nodes; 0 in ``ar``, block size - 1 in ``chain``.
+        block_size: of the drafter in this round.
+        greedy: no sampling.
+        extent: columns of the key and value buffers that attention looks at.
+    """
+
+    mode: Mode
+    nodes: int
+    block_size: int
+    greedy: bool
+    extent: int
+
+
+class StaticRound:
+    """The stages of one bucket. Each reads the tensors that the one before left on ``self``."""
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        target: Target,
+        drafter: StaticDrafter | None,
+        cache: StaticCache,
+        state: StaticState,
+    ) -> None:
+        self.bucket, self.target, self.drafter = bucket, target, drafter
+        self.cache, self.state = cache, state
+        self.steps = state.block_size
+        """Most tokens a round can commit, the length of paths."""
+        device = state.device
+        self._order = torch.arange(self.steps, device=device)
+        self._rows = torch.arange(bucket.nodes + 1, device=device)
+        self._plan: TreePlan | None = None
+        if bucket.mode == "tree":
+            candidates = min(bucket.nodes, target.vocab_size)
+            self._plan = plan_tree(bucket.block_size - 1, candidates, bucket.nodes, device)
+
+    def draft(self) -> None:
+        """The drafter's logits at depths 1 .. B - 1: (B - 1, V)."""
+        if self.bucket.mode != "ar":
+            assert self.drafter is not None
+            logits = self.drafter.draft(self.state, self.bucket.block_size, self.bucket.extent)
+            self.draft_logits = logits if logits.dtype == torch.float64 else logits.float()
+
+    def build(self) -> None:
+        """The draft tree; depths that could not be committed any more and nodes past the budget are none."""
+        if self.bucket.mode == "ar":
+            self.tree, self.is_node = empty_tree(device=self.state.device), self._rows[1:].bool()
+            return
+        candidates = 1 if self._plan is None else self._plan.ranks[0].shape[0]
+        ids, logprobs = top_candidates(self.draft_logits, candidates)
+        depths = torch.arange(1, len(ids) + 1, device=ids.device)
+        # The bonus token takes one of the places that remain.
+        logprobs = logprobs.masked_fill((depths >= self.state.remaining)[:, None], -torch.inf)
+        if self._plan is None:
+            is_node = torch.isfinite(logprobs[:, 0])
+            parents = torch.where(is_node, depths - 2, -1)
+            tree = DraftTree(ids[:, 0], parents, depths, logprobs[:, 0], torch.zeros_like(depths), len(ids))
+        else:
+            tree, is_node = select_nodes(self._plan, ids, logprobs)
+            is_node = is_node & (self._rows[:-1] < self.state.budget)
+        self.tree, self.is_node = tree, is_node
+
+    def verify(self) -> None:
+        """The target's logits at all rows: (n + 1, V)."""
+        self.cache.extent = self.bucket.extent
+        self.rows = Rows.tree(self.tree, "solve")
+        ids = torch.cat((self.state.root_id, self.tree.token_ids))
+        hidden, self.features = self.target.forward(self.cache, ids, self.rows)
+        self.target_logits = self.target.logits(hidden)
+
+    def walk(self) -> None:
+        """The accepted path, the tokens it adds, and where the text ends."""
+        state, order, rows = self.state, self._order, self._rows
+        self.choices = self._choose()
+        agreed = (self.choices[self.tree.parents + 1] == self.tree.token_ids) & self.is_node
+        agreed = torch.cat((agreed.new_ones(1), agreed))
+        on_path = (agreed[None, :] | ~self.rows.visible).all(1)
+        # Rows are in topological order, so the path's rows in ascending order are the path.
+        place = on_path.cumsum(0) - 1
+        leaf = torch.where(on_path, rows, 0).max()
+        path = torch.full_like(order, 0).scatter_reduce(
+            0, place.clamp(min=0), torch.where(on_path, rows, 0), "amax"
+        )
+        self.accepted = on_path.sum() - 1
+        path = torch.where(order <= self.accepted, path, leaf)
+        self.bonus = self.choices[leaf]
+        row_ids = torch.cat((state.root_id, self.tree.token_ids))
+        following = row_ids[torch.cat((path[1:], leaf[None]))]
+        self.tokens = torch.where(order < self.accepted, following, self.bonus)
+
+        in_text = order <= self.accepted
+        stops = (self.tokens[:, None] == state.stop_ids[None, :]).any(1) & in_text
+        first_stop = torch.where(stops, order, self.steps).min()
+        whole = torch.minimum(self.accepted + 1, state.remaining)
+        count = torch.minimum(whole, first_stop + 1)
+        self.count = torch.where(state.done, 0, count)
+        # The last token of the text stays out of the caches: n tokens commit n rows, the root's first.
+        self.path = torch.minimum(path, path[(count - 1).clamp(min=0)])
+        self.whole_path = path
+        self.ended = state.done | (first_stop < whole) | (count >= state.remaining)
+
+    def commit(self) -> None:
+        """Move the accepted rows into the committed text, and everything that follows from it."""
+        state, active = self.state, ~self.state.done
+        self.record = self._record().pack()
+        self.cache.commit_where(self.path, active)
+        # Behind those still pending; what is past the count is written over by the next round.
+        features = self.features[self.path].to(state.features.dtype)
+        state.features.index_copy_(0, state.feature_rows + self._order, features)
+        last = self.tokens[(self.count - 1).clamp(min=0)]
+        state.root_id.copy_(torch.where(active, last, state.root_id))
+        state.length.add_(self.count)
+        state.feature_rows.add_(self.count)
+        state.remaining.sub_(self.count)
+        state.done.copy_(self.ended)
+
+    def _choose(self) -> Tensor:
+        # Where logits are NaN there is no best token: any will do, as the host refuses the round.
+        return self._best().clamp(max=self.target_logits.shape[-1] - 1)
+
+    def _finite(self) -> Tensor:
+        finite = torch.where(torch.isfinite(self.target_logits.amax(-1)).all(), 0, TARGET)
+        if self.bucket.mode == "ar":
+            return finite
+        return torch.where(torch.isfinite(self.draft_logits.amax(-1)).all(), finite, DRAFTER)
+
+    def _best(self) -> Tensor:
+        if self.bucket.greedy:
+            return first_argmax(self.target_logits)
+        positions = self.state.length + 1 + self._order
+        noise = gumbel_noise(self.state.sampler.seed, positions, self.target_logits.shape[-1])
+        return self.state.sampler.choose_with(self.target_logits, noise, self.rows.depths)
+
+    def _record(self) -> Record:
+        logits = self.target_logits
+        best = torch.topk(logits, 2, dim=-1).values
+        chosen = logits.gather(-1, self.choices[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
+        rank, logprob = self._miss()
+        return Record(
+            position=self.state.length,
+            root_id=self.state.root_id[0],
+            tree=self.tree,
+            is_node=self.is_node,
+            choices=self.choices,
+            choice_logprobs=chosen,
+            gaps=best[:, 0] - best[:, 1],
+            tokens=self.tokens,
+            path=self.whole_path,
+            accepted=self.accepted,
+            bonus=self.bonus,
+            count=self.count,
+            done=self.ended,
+            miss_rank=rank,
+            miss_logprob=logprob,
+            finite=self._finite(),
+        )
+
+    def _miss(self) -> tuple[Tensor, Tensor]:
+        """Rank and log-probability of the bonus token in the drafter's distribution at its depth."""
+        none = torch.full_like(self.accepted, NO_MISS)
+        if self.bucket.mode == "ar":
+            return none, self.target_logits.new_zeros(())
+        depths, vocab = self.draft_logits.shape
+        scores = self.draft_logits[self.accepted.clamp(max=depths - 1)]
+        score = scores[self.bonus]
+        before = torch.arange(vocab, device=scores.device) < self.bonus
+        rank = (scores > score).sum() + ((scores == score) & before).sum()
+        drafted = (self.accepted < depths) & (self.accepted + 1 < self.state.remaining)
+        return torch.where(drafted, rank, none), score - torch.logsumexp(scores, dim=-1)

@@ -1,0 +1,273 @@
+"""Rounds on the device against the plain decode loop: same events, same caches; here on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from test_decode import PROMPT, caches_equal_the_text, ids_of, rounds_of
+from tiny_models import FAMILIES, STOP_ID, tiny_pair
+
+from engine.control import Control
+from engine.decode import generate
+from engine.drafter import Drafter
+from engine.errors import EngineError
+from engine.events import Round, StageTimes
+from engine.pair import Pair
+from engine.static.record import Record
+from engine.static.runner import StaticRunner
+from engine.target import Target
+
+SAMPLED = {"temperature": 0.8, "top_p": 0.95, "seed": 3}
+
+
+def both(family: str, stop_ids: tuple[int, ...] = (STOP_ID,)) -> tuple[Pair, Pair]:
+    """The same models decoded by the plain loop and on the device, with a drafter that is often right: it
+    copies the target's own weights where the shapes allow it."""
+    plain = tiny_pair(family, stop_ids=stop_ids)
+    device = Pair(plain.target, plain.drafter, plain.codec, plain.info, on_device=True)
+    return plain, device
+
+
+def run(pair: Pair, **settings: Any) -> list[Any]:
+    pair.session.reset()
+    return list(generate(pair, PROMPT, **{"max_new_tokens": 40, **settings}))
+
+
+def assert_same_rounds(expected: list[Any], got: list[Any]) -> None:
+    """All but the times; two batch shapes may differ in the last bits of a float."""
+    for one, other in zip(rounds_of(expected), rounds_of(got), strict=True):
+        assert_same(
+            *(
+                msgspec.to_builtins(msgspec.structs.replace(event, t=0.0, ms=StageTimes()))
+                for event in (one, other)
+            ),
+            where=f"round {one.index}",
+        )
+
+
+def assert_same(one: Any, other: Any, where: str) -> None:
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for name in one:
+            assert_same(one[name], other[name], f"{where} {name}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), where
+        for place, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same(a, b, f"{where} {place}")
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, abs=2e-3), where
+    else:
+        assert one == other, where
+
+
+@pytest.fixture(autouse=True)
+def knowing_drafter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random drafters are never right; this one shifts its logits towards the target's favourites, the same
+    way in both loops, so that paths of several nodes are accepted."""
+    logits = Drafter.logits
+
+    def biased(self: Drafter, hidden: torch.Tensor, head: torch.nn.Module) -> torch.Tensor:
+        out = logits(self, hidden, head)
+        favourites = torch.zeros(out.shape[-1], dtype=out.dtype)
+        favourites[FAVOURITES] = 4.0
+        return out + favourites
+
+    monkeypatch.setattr(Drafter, "logits", biased)
+
+
+def _favourites() -> list[int]:
+    counts: dict[int, int] = {}
+    for family in FAMILIES:
+        for token in ids_of(run(tiny_pair(family), mode="ar", max_new_tokens=60)):
+            counts[token] = counts.get(token, 0) + 1
+    return sorted(counts, key=lambda token: -counts[token])[:8]
+
+
+FAVOURITES = _favourites()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("sampling", [{}, SAMPLED], ids=["greedy", "sampled"])
+@pytest.mark.parametrize(
+    "settings", [{"mode": "ar"}, {"mode": "chain"}, {"budget": 5}, {"budget": 16}, {"budget": 48}], ids=str
+)
+def test_events_equal_those_of_the_plain_loop(
+    family: str, sampling: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    plain, device = both(family)
+    expected, got = run(plain, **settings, **sampling), run(device, **settings, **sampling)
+    assert ids_of(got) == ids_of(expected)
+    assert_same_rounds(expected, got)
+    assert got[-1].reason == expected[-1].reason
+    caches_equal_the_text(device, got)
+
+
+def test_paths_of_several_nodes_are_accepted() -> None:
+    lengths = [event.acceptance_length for f in FAMILIES for event in rounds_of(run(both(f)[1], budget=48))]
+    assert max(lengths) >= 3
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 9])
+def test_max_tokens_end_the_text_exactly(limit: int) -> None:
+    plain, device = both("qwen3_5")
+    got = run(device, max_new_tokens=limit, budget=16)
+    assert ids_of(got) == ids_of(run(plain, max_new_tokens=limit, budget=16))
+    caches_equal_the_text(device, got)
+
+
+def test_stop_ids_end_the_text_exactly() -> None:
+    full = ids_of(run(both("qwen3_5")[0], mode="ar"))
+    for stop in list(dict.fromkeys(full[1:]))[:8]:
+        device = both("qwen3_5", stop_ids=(stop, STOP_ID))[1]
+        got = run(device, budget=16)
+        assert ids_of(got) == full[: full.index(stop) + 1]
+        assert got[-1].reason == "stop"
+        caches_equal_the_text(device, got)
+
+
+@pytest.mark.parametrize("place", range(3, 20))
+def test_stop_strings_take_back_what_follows(place: int) -> None:
+    plain, device = both("qwen3_5")
+    text = run(plain, mode="ar")[-1].text
+    stop = text[place : place + 2]
+    got, expected = run(device, stop=(stop,), budget=16), run(plain, stop=(stop,), budget=16)
+    assert ids_of(got) == ids_of(expected)
+    assert got[-1].text == expected[-1].text
+    assert_same_rounds(expected, got)
+    caches_equal_the_text(device, got)
+
+
+def test_modes_change_live_and_features_of_ar_rounds_reach_the_drafter() -> None:
+    plain, device = both("qwen3_5")
+    seen = {}
+    for name, pair in (("plain", plain), ("device", device)):
+        pair.session.reset()
+        control, events = Control(), []
+        for event in generate(pair, PROMPT, mode="ar", max_new_tokens=60, stop=("\x01",), control=control):
+            events.append(event)
+            if isinstance(event, Round):
+                control.update(mode="ar" if event.index % 8 < 5 else "tree", budget=8 + event.index % 3)
+        seen[name] = events
+        caches_equal_the_text(pair, events)
+    assert ids_of(seen["plain"]) == ids_of(seen["device"])
+    assert_same_rounds(seen["plain"], seen["device"])
+
+
+def test_long_ar_runs_hand_features_over_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.static.runner.MAX_PENDING", 24)
+    plain, device = both("qwen3_5")
+    events = run(device, mode="ar", max_new_tokens=70)
+    assert ids_of(events) == ids_of(run(plain, mode="ar", max_new_tokens=70))
+    caches_equal_the_text(device, events)
+    first = device.session.draft(7)
+    fresh = tiny_pair("qwen3_5")
+    list(fresh.session.prefill(device.session.ids, 0))
+    assert torch.allclose(first, fresh.session.draft(7), atol=1e-4)
+
+
+def test_cancel_and_a_second_run() -> None:
+    _, device = both("qwen3_5")
+    control, events = Control(), []
+    device.session.reset()
+    for event in generate(device, PROMPT, max_new_tokens=60, control=control):
+        events.append(event)
+        if isinstance(event, Round) and event.index == 2:
+            control.cancel()
+    assert events[-1].reason == "cancelled"
+    assert 3 <= events[-1].rounds <= 4
+    caches_equal_the_text(device, events)
+    again = run(device, budget=24, **SAMPLED)
+    assert ids_of(again) == ids_of(run(both("qwen3_5")[0], budget=24, **SAMPLED))
+
+
+def test_a_listener_that_leaves_finds_the_caches_in_order() -> None:
+    _, device = both("qwen3_5")
+    device.session.reset()
+    events = generate(device, PROMPT, max_new_tokens=60)
+    for event in events:
+        if isinstance(event, Round) and event.index == 1:
+            break
+    events.close()  # type: ignore[attr-defined]
+    assert device.session.cache.length == len(device.session.ids) > len(PROMPT)
+
+
+def test_a_target_alone() -> None:
+    plain = tiny_pair("qwen3_5")
+    alone = Pair(plain.target, None, plain.codec, plain.info, on_device=True)
+    assert ids_of(run(alone, mode="ar")) == ids_of(run(plain, mode="ar"))
+
+
+def test_buffers_stay_where_they_are() -> None:
+    """A CUDA graph reads and writes the addresses it was captured with."""
+    _, device = both("qwen3_5")
+    run(device)
+    runner: StaticRunner = device.runner
+    before = [buffer.data_ptr() for layer in runner.cache.layers for buffer in addresses(layer)]
+    context = device.session.context
+    assert context is not None
+    before += [buffer.data_ptr() for buffer in (*context.keys, *context.values)]
+    run(device, budget=200, max_new_tokens=120)
+    device.session.reset()
+    run(device, mode="chain", **SAMPLED)
+    after = [buffer.data_ptr() for layer in device.runner.cache.layers for buffer in addresses(layer)]
+    after += [buffer.data_ptr() for buffer in (*context.keys, *context.values)]
+    assert device.runner is runner
+    assert before == after
+
+
+def addresses(layer: Any) -> tuple[torch.Tensor, ...]:
+    return (layer.window, layer.state) if hasattr(layer, "window") else layer.buffers()
+
+
+def test_records_come_back_as_they_were_packed() -> None:
+    _, device = both("qwen3_5")
+    run(device, budget=16)
+    stages = next(iter(device.runner._rounds.values()))
+    record = stages._record()
+    again = Record.unpack(record.pack(), 16, device.runner.state.block_size, 16)
+    assert len(record.pack()) == Record.length(16, device.runner.state.block_size)
+    for name in (
+        "position",
+        "root_id",
+        "choices",
+        "gaps",
+        "tokens",
+        "path",
+        "count",
+        "is_node",
+        "miss_logprob",
+    ):
+        one, other = getattr(record, name), getattr(again, name)
+        assert torch.equal(one.double(), other.double()), name
+    assert torch.equal(record.tree.parents, again.tree.parents)
+    assert torch.equal(record.tree.logprobs, again.tree.logprobs)
+
+
+@pytest.mark.parametrize("which", ["target", "drafter"])
+def test_nan_logits_end_the_run(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, device = both("qwen3_5")
+    kind = Target if which == "target" else Drafter
+    logits = kind.logits
+    calls = iter(range(100))
+
+    def broken(*arguments: Any) -> torch.Tensor:
+        out = logits(*arguments)
+        return out * float("nan") if next(calls) == 4 else out
+
+    monkeypatch.setattr(kind, "logits", broken)
+    with pytest.raises(EngineError, match=which) as caught:
+        run(device)
+    assert caught.value.kind == "not_finite"
+    assert device.session.ids == []
+    monkeypatch.setattr(kind, "logits", logits)
+    assert len(ids_of(run(device))) == 40
+
+
+def test_naive_and_details_use_the_plain_loop() -> None:
+    _, device = both("qwen3_5")
+    run(device, verify="naive")
+    run(device, detail=True)
+    assert not device._runners
