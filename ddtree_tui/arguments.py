@@ -22,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
-        "       %(prog)s bench [FILE ...] [options]",
+        "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -89,6 +89,19 @@ def build_parser() -> argparse.ArgumentParser:
     _add_verification(bench.add_argument_group("decoding"))
     _add_sampling(bench.add_argument_group("sampling"))
     _add_diagnosis(bench.add_argument_group("diagnosis"))
+
+    models = commands.add_parser(
+        "models",
+        help="list the presets and the memory they need, or show one pair in detail",
+        usage="%(prog)s [--model NAME] [--drafter NAME]",
+        description="List the presets and the memory they need. With --model, show one preset or folder in "
+        "detail. Nothing is loaded or downloaded.",
+        allow_abbrev=False,
+    )
+    models.set_defaults(command="models")
+    add(models, "--model", metavar="NAME", help="preset or folder of the target")
+    add(models, "--drafter", metavar="NAME", help="folder of the drafter (default: the preset's own)")
+    add(models, "--debug", action="store_true", help="show tracebacks")
     return parser
 
 
@@ -207,12 +220,12 @@ def _epilog() -> str:
 
 
 def _no_command(name: str) -> EngineError:
-    close = difflib.get_close_matches(name, ["generate", "replay", "bench"], n=1)
+    close = difflib.get_close_matches(name, ["generate", "replay", "bench", "models"], n=1)
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, replay and bench.",
+        f"There is no command {name!r}; there are generate, replay, bench and models.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

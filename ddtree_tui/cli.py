@@ -15,6 +15,7 @@ from ddtree_tui import exit_codes
 from ddtree_tui.arguments import build_parser, refuse_unknown_options
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
+from ddtree_tui.models import ModelsOptions, run_models
 from ddtree_tui.options import AppOptions, GenerateOptions
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
+    loading = False
     _prepare_streams()
     try:
         options = parse(arguments)
@@ -40,19 +42,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.bench.command import run_bench
 
             return run_bench(options)
+        if isinstance(options, ModelsOptions):
+            loading = True  # what can be wrong here is what would be wrong then
+            return run_models(options)
         return _run_app(options)
     except EngineError as error:
         if debug:
             traceback.print_exc()
         print(f"ddtree-tui: {error.message} {error.hint}".rstrip(), file=sys.stderr)
-        return exit_codes.exit_code(error.kind)
+        return exit_codes.exit_code(error.kind, loading=loading)
     except KeyboardInterrupt:
         return exit_codes.interrupted(2)
     except BrokenPipeError:
         return exit_codes.BROKEN_PIPE
 
 
-def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions:
+def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions | ModelsOptions:
     """Read the command line.
 
     Raises:
@@ -63,6 +68,8 @@ def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions:
     parser = build_parser()
     refuse_unknown_options(argv, parser)
     given = vars(parser.parse_args(argv))
+    if given["command"] == "models":
+        return ModelsOptions(given.get("model"), given.get("drafter"))
     load = LoadSettings(**{name: given[name] for name in _LOAD_FIELDS if name in given})
     given["stop"] = tuple(given.get("stop", ()))
     if given["command"] == "bench":

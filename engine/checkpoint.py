@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from safetensors import SafetensorError, safe_open
 
 from engine.errors import EngineError
+from engine.json_file import bad_json, read_json
 
 Role = Literal["target", "drafter"]
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -59,7 +59,7 @@ class Checkpoint:
             return (SINGLE,)
         names = read_json(path).get("weight_map")
         if not isinstance(names, dict) or not all(_is_file_name(name) for name in names.values()):
-            raise _bad_json(path, "no weight_map of file names")
+            raise bad_json(path, "no weight_map of file names")
         return tuple(sorted(set(names.values())))
 
     def check_files(self) -> None:
@@ -118,29 +118,5 @@ class Checkpoint:
         return sum(math.prod(shape) for name, shape in self.shapes.items() if not name.startswith(skip))
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Raises:
-        EngineError: ``bad_json`` when there is none.
-    """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _bad_json(path, repr(error)) from error
-    if not isinstance(value, dict):
-        raise _bad_json(path, f"a {type(value).__name__} instead of an object")
-    return value
-
-
 def _is_file_name(name: object) -> bool:
     return isinstance(name, str) and Path(name).name == name and name.endswith(".safetensors")
-
-
-def _bad_json(path: Path, detail: str) -> EngineError:
-    return EngineError(
-        "bad_json",
-        f"{path} is broken: it should be a JSON object.",
-        "Download the file again: it may have been cut short.",
-        detail,
-    )

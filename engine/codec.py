@@ -15,9 +15,9 @@ from typing import cast
 from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerFast
 
-from engine.checkpoint import read_json
 from engine.errors import EngineError
 from engine.events import Tokens
+from engine.json_file import read_json
 from engine.settings import Message
 from engine.spelling import Spelling
 

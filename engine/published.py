@@ -155,6 +155,7 @@ def drafter(
 ) -> Config:
     """A drafter that reads ``taps`` layers of its target."""
     return {
+        "model_type": "qwen3",
         "hidden_size": hidden,
         "intermediate_size": intermediate,
         "num_hidden_layers": layers,

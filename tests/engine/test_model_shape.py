@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from tiny_folders import drafter_dict
+from tiny_models import FAMILIES, tiny_config, tiny_drafter, tiny_model
+from transformers.models.auto.modeling_auto import AutoModelForCausalLM
+
+from engine import published
+from engine.drafter import Drafter
+from engine.drafter_config import DFlashConfig
+from engine.model_shape import drafter_shape, target_shape
+from engine.presets import PRESETS
+from engine.target import SUPPORTED_MODEL_TYPES, Target, layer_kinds
+
+PUBLISHED = {
+    # As the models' publishers count them, in billions.
+    "qwen3-4b": 4.02,
+    "qwen3-8b": 8.19,
+    "llama3.1-8b": 8.03,
+    "qwen3-coder-30b-a3b": 30.5,
+    "qwen3-coder-next": 79.7,
+    "gpt-oss-20b": 20.9,
+    "gpt-oss-120b": 116.8,
+}
+DRAFTER_FILES = {
+    # GiB of z-lab's weight files, bfloat16.
+    "qwen3-4b": 1.00,
+    "qwen3-8b": 1.95,
+    "llama3.1-8b": 1.95,
+    "qwen3-coder-30b-a3b": 0.88,
+    "qwen3-coder-next": 0.88,
+    "qwen3.5-4b": 1.18,
+    "qwen3.5-9b": 2.41,
+    "qwen3.5-27b": 3.96,
+    "qwen3.5-35b-a3b": 0.72,
+    "qwen3.5-122b-a10b": 1.44,
+    "qwen3.6-27b": 3.22,
+    "qwen3.6-35b-a3b": 0.72,
+    "gpt-oss-20b": 1.46,
+    "gpt-oss-120b": 1.46,
+}
+
+
+def count(model: Any) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_parameters_and_caches_are_those_of_the_model(family: str) -> None:
+    model = tiny_model(family)
+    shape = target_shape(model.config.to_dict())
+    assert shape.parameters == count(model)
+    assert list(shape.layer_kinds) == layer_kinds(model.config)
+    assert shape.context_length == 512
+    target = Target(model)
+    cache = target.new_cache()
+    list(target.prefill(cache, list(range(20))))
+    held = 0
+    for layer in cache.layers:
+        tensors = (layer.window, layer.state) if hasattr(layer, "state") else layer.committed()
+        held += sum(tensor.nbytes for tensor in tensors if tensor is not None)
+    assert shape.cache_bytes(20, itemsize=4) == held
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        ("llama", {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
+        ("qwen3", {"attention_bias": True}),
+        ("qwen3_moe", {"decoder_sparse_step": 2, "mlp_only_layers": []}),
+        ("qwen3_next", {"mlp_only_layers": [0, 3]}),
+        ("qwen3_moe", {"use_sliding_window": True, "sliding_window": 8}),
+    ],
+)
+def test_parameters_of_variants(family: str, changes: dict[str, Any]) -> None:
+    config = type(tiny_config(family)).from_dict(tiny_config(family).to_dict() | changes)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    shape = target_shape(config.to_dict())
+    assert shape.parameters == count(model)
+    assert list(shape.layer_kinds) == layer_kinds(config)
+
+
+def test_a_drafter() -> None:
+    config = drafter_dict()
+    assert drafter_shape(config).parameters == count(Drafter(DFlashConfig.from_dict(config)))
+    context = tiny_drafter().new_context()
+    per_row = sum(buffer[:, :, :1].nbytes for buffer in (*context.keys, *context.values))
+    assert drafter_shape(config).cache_bytes(1, itemsize=4) == per_row
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "demo"])
+def test_published_shapes(name: str) -> None:
+    target, drafter = PRESETS[name].target_config, PRESETS[name].drafter_config
+    assert target is not None
+    assert drafter is not None
+    assert target["model_type"] in SUPPORTED_MODEL_TYPES
+    assert target["hidden_size"] == drafter["hidden_size"]
+    billions = target_shape(target).parameters / 1e9
+    if name in PUBLISHED:
+        assert billions == pytest.approx(PUBLISHED[name], rel=0.003)
+    else:  # the name tells
+        named = float(name.partition("-")[2].partition("b")[0])
+        assert billions == pytest.approx(named, rel=0.06)
+    gib = drafter_shape(drafter).weight_bytes(2) / 2**30
+    assert gib == pytest.approx(DRAFTER_FILES[name], abs=0.006)
+
+
+def test_a_published_shape_is_one_that_transformers_builds() -> None:
+    from transformers import Qwen3_5MoeTextConfig
+
+    config = published.QWEN3_5_35B_A3B
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(Qwen3_5MoeTextConfig(**config))
+    assert target_shape(config).parameters == count(model)
+
+
+def test_nothing_is_guessed() -> None:
+    config = dict(published.QWEN3_8B)
+    with pytest.raises(KeyError):
+        target_shape(config | {"model_type": "t5"})
+    del config["intermediate_size"]
+    with pytest.raises(KeyError):
+        target_shape(config)
+
+
+def test_the_text_part_of_a_multimodal_config() -> None:
+    inner = dict(published.QWEN3_5_4B)
+    tied = inner.pop("tie_word_embeddings")
+    whole = {"model_type": "qwen3_5", "text_config": inner, "tie_word_embeddings": tied, "vision_config": {}}
+    assert target_shape(whole) == target_shape(published.QWEN3_5_4B)
