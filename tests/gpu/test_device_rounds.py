@@ -1,0 +1,95 @@
+"""Rounds as CUDA graphs against plain loops, on the demo pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from engine import generate, load_pair
+from engine.control import Control
+from engine.demo.conversation import prompt_messages
+from engine.demo.tasks import heldout_examples
+from engine.events import Finished, Round
+from engine.pair import Pair
+
+pytestmark = pytest.mark.gpu
+PROMPTS = [
+    (prompt_messages(example, thinking), thinking)
+    for example in heldout_examples(10, seed=77)
+    for thinking in (False, True)
+]
+
+
+@pytest.fixture(scope="module")
+def device() -> Pair:
+    return load_pair("demo", device="cuda", dtype="float32")
+
+
+@pytest.fixture(scope="module")
+def plain(device: Pair) -> Pair:
+    """The same models, decoded by the loop that waits for every stage."""
+    return Pair(device.target, device.drafter, device.codec, device.info, on_device=False)
+
+
+@pytest.fixture(autouse=True)
+def exact_float32() -> Iterator[None]:
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    yield
+    torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def ids(pair: Pair, messages: Any, **settings: Any) -> list[int]:
+    pair.session.reset()
+    *_, last = generate(pair, messages, **{"max_new_tokens": 200, **settings})
+    assert isinstance(last, Finished)
+    return last.output_ids
+
+
+SETTINGS = [{"mode": "ar"}, {"mode": "chain"}, *({"budget": budget} for budget in (1, 16, 64, 256, 1000))]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize(
+    "sampling", [{}, {"temperature": 0.8, "top_p": 0.95, "seed": 5}], ids=["greedy", "sampled"]
+)
+def test_graphs_write_the_same_text(device: Pair, plain: Pair, settings: Any, sampling: Any) -> None:
+    for messages, thinking in PROMPTS:
+        expected = ids(plain, messages, mode="ar", thinking=thinking, **sampling)
+        assert ids(device, messages, thinking=thinking, **settings, **sampling) == expected
+
+
+def test_replays_after_other_prompts_budgets_temperatures_and_a_cancel(device: Pair, plain: Pair) -> None:
+    expected = {}
+    for number, (messages, thinking) in enumerate(PROMPTS[:6]):
+        expected[number] = ids(plain, messages, thinking=thinking, mode="ar")
+    for budget in (64, 16, 256, 64):
+        for number, (messages, thinking) in enumerate(PROMPTS[:6]):
+            assert ids(device, messages, thinking=thinking, budget=budget) == expected[number]
+            ids(device, messages, thinking=thinking, budget=budget, temperature=0.7 + number / 10)
+            control = Control()
+            for event in generate(device, messages, thinking=thinking, budget=budget, control=control):
+                if isinstance(event, Round) and event.index == 1:
+                    control.cancel()
+
+
+def test_stop_strings_and_limits(device: Pair, plain: Pair) -> None:
+    for messages, thinking in PROMPTS[:6]:
+        for settings in ({"stop": ("e",)}, {"stop": (" is", ".")}, {"max_new_tokens": 7}):
+            assert ids(device, messages, thinking=thinking, **settings) == ids(
+                plain, messages, thinking=thinking, mode="ar", **settings
+            )
+
+
+def test_memory_does_not_grow(device: Pair) -> None:
+    messages, thinking = PROMPTS[1]
+    ids(device, messages, thinking=thinking)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    for _ in range(20):
+        ids(device, messages, thinking=thinking)
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() - before < 2**20
