@@ -15,17 +15,7 @@ def run_app(options: AppOptions) -> int:
         EngineError: before the screen is taken: ``trace_read``, ``bad_trace``, ``trace_version`` for a
             recording, ``trace_write`` for a trace that cannot be made, ``engine_start``.
     """
-    if options.replay is not None:
-        from engine.trace import read_trace
-
-        trace = read_trace(options.replay)
-        controller = Controller(options.decode, playback=Playback(trace.events), log_path=options.log_path)
-        if trace.notice:
-            controller.tell("The recording is not complete", trace.notice)
-    else:
-        link = EngineLink(options.load, options.log_path, trace=options.trace, debug=options.debug)
-        controller = Controller(options.decode, engine=link, log_path=options.log_path)
-        link.start()
+    controller = make_controller(options)
     try:
         from ddtree_tui.playground import PlaygroundApp
 
@@ -34,3 +24,22 @@ def run_app(options: AppOptions) -> int:
         return app.return_code or 0
     finally:
         controller.shut_down()
+
+
+def make_controller(options: AppOptions) -> Controller:
+    """What runs behind the screen: the recording, read, or the engine's process, started.
+
+    Raises:
+        EngineError: as ``run_app``.
+    """
+    if options.replay is not None:
+        from engine.trace import read_trace
+
+        trace = read_trace(options.replay)
+        controller = Controller(options.decode, playback=Playback(trace.events), log_path=options.log_path)
+        if trace.notice:
+            controller.tell("The recording is not complete", trace.notice)
+        return controller
+    link = EngineLink(options.load, options.log_path, trace=options.trace, debug=options.debug)
+    link.start()
+    return Controller(options.decode, engine=link, log_path=options.log_path)

@@ -12,7 +12,7 @@ DARK_ROLES = {
     "faint": "#737c8b",
     "line": "#566171",
     "shown": "#6cb6ff",
-    "wrong": "#ff6b6b",
+    "wrong": "#f4555a",
     "on-wrong": "#1b0c0c",
     "bar": "#5a7ea6",
 }

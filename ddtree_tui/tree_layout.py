@@ -57,14 +57,9 @@ class Detail(NamedTuple):
 
 
 COLUMNS = (
-    Detail(4, True, True, MAX_LABEL),
-    Detail(4, True, True, 12),
-    Detail(3, True, True, 8),
-    Detail(3, True, False, 12),
-    Detail(3, True, False, 8),
-    Detail(2, False, False, 8),
-    Detail(2, False, False, 6),
-    Detail(2, False, False, 4),
+    (Detail(4, True, True, MAX_LABEL), Detail(4, True, True, 12), Detail(3, True, True, 8)),
+    (Detail(3, True, False, 12), Detail(3, True, False, 8)),
+    (Detail(2, False, False, 8), Detail(2, False, False, 6), Detail(2, False, False, 4)),
 )
 CHAINS = (
     Detail(2, True, True, MAX_LABEL),
@@ -74,7 +69,8 @@ CHAINS = (
     Detail(1, False, False, 6),
     Detail(1, False, False, 4),
 )
-"""From rich to terse, for either layout; the first that fits the width is taken, the last scrolls."""
+"""From rich to terse, for either layout; the first that fits the width is taken, the last scrolls. Between
+the groups of ``COLUMNS`` deep losing nodes are folded before columns get terser."""
 
 
 def lay_out(
@@ -100,19 +96,19 @@ def lay_out(
 
 def _fit_columns(shape: DraftShape, label: Label, width: int, rows: int | None) -> _Horizontal:
     """Rich columns if need be at the price of the losers' deepest nodes, which say least; else terse ones."""
-    drawing = _Horizontal(prune(shape, rows), label, width)
-    if rows is None or (drawing.fits and drawing.detail.probabilities):
-        return drawing
+    whole = _Horizontal(prune(shape, rows), label, width)
     path = shape.depth(shape.end)
-    for detail in COLUMNS:
-        if drawing.fits and not detail.probabilities:
-            break
-        least = path + (DEPTHS_BEYOND if detail.probabilities else 1)
-        for depth in range(drawing.depth_that_fits(detail), least - 1, -1):
-            candidate = _Horizontal(prune(shape, rows, depth), label, width)
-            if candidate.fits and candidate.detail.probabilities == detail.probabilities:
-                return candidate
-    return drawing
+    for rank, details in enumerate(COLUMNS):
+        if rows is None or (whole.fits and whole.rank <= rank):
+            return whole
+        least = path + (DEPTHS_BEYOND if details is not COLUMNS[-1] else 1)
+        for detail in details:
+            deepest = whole.depth_that_fits(detail)
+            for depth in range(deepest, max(least, deepest - 1) - 1, -1):
+                candidate = _Horizontal(prune(shape, rows, depth), label, width)
+                if candidate.fits and candidate.rank <= rank:
+                    return candidate
+    return whole
 
 
 def _gathered_line(pruned: Pruned) -> Line:
@@ -205,13 +201,14 @@ class _Horizontal(_Drawing):
                 if entry < 0 or not self.entries[entry]:
                     cells = 3 + self.text(entry, node, MAX_LABEL)[1]
                     self._last[depth + 1] = max(self._last.get(depth + 1, 0), cells)
-        for detail in COLUMNS:
-            self._start = self._starts(detail)
-            ends = (self._start[depth] + cells for depth, cells in self._last.items())
-            self.fits = max(ends, default=0) <= self.width
-            if self.fits:
-                return detail
-        return COLUMNS[-1]
+        for self.rank, details in enumerate(COLUMNS):
+            for detail in details:
+                self._start = self._starts(detail)
+                ends = (self._start[depth] + cells for depth, cells in self._last.items())
+                self.fits = max(ends, default=0) <= self.width
+                if self.fits:
+                    return detail
+        return COLUMNS[-1][-1]
 
     def depth_that_fits(self, detail: Detail) -> int:
         """The last depth whose column, and a fold behind it, are inside the width."""

@@ -53,7 +53,7 @@ class ProblemScreen(ModalScreen[str]):
             yield Static(escape(problem.message, keep_newlines=True), id="problem-message", markup=False)
             if problem.hint:
                 yield Static(escape(problem.hint, keep_newlines=True), id="problem-hint", markup=False)
-            if problem.log_path is not None:
+            if problem.log_path is not None and str(problem.log_path) not in problem.hint:
                 yield Static(f"Details: {escape(str(problem.log_path))}", id="problem-log", markup=False)
             with HorizontalGroup():
                 if problem.restart:

@@ -16,6 +16,8 @@ SHADES = "▓▒█░▚"
 LABEL_CELLS, NUMBER_CELLS = 28, 9
 BIN_CELLS = 2
 DEFAULT_BLOCK = 16
+SPEED_LABEL = "tokens/s in the last second"
+"""Up to and with the shown round; a single round's speed would jump too much to be read."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Stats(Lines):
             rows = [
                 ("acceptance length", str(round_.acceptance_length), f"{mean_length(answer):.2f}"),
                 (
-                    "tokens per second",
+                    SPEED_LABEL,
                     f"{answer.recent_tokens_per_second(index):.1f}",
                     f"{speed(answer):.1f}",
                 ),

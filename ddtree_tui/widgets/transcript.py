@@ -184,7 +184,7 @@ def ending(answer: Answer) -> str:
     done = answer.finished
     return (
         f"{reason[done.reason]} · {done.tokens} tokens in {done.rounds} rounds · "
-        f"{done.mean_acceptance_length:.2f} a round · {done.tokens_per_second:.0f} tokens/s"
+        f"{done.tokens_per_second:.0f} tokens/s"
     )
 
 

@@ -1,0 +1,55 @@
+"""What is made before the screen: the recording is read, or the engine's process is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from make_recording import conversation
+from playing import options_for
+
+from ddtree_tui.app import make_controller
+from engine.errors import EngineError
+from engine.events import encode_event
+from engine.settings import DecodeSettings
+
+
+def recording(path: Path, *, cut: int = 0) -> Path:
+    data = b"".join(encode_event(event) + b"\n" for event in conversation(0, rounds=5))
+    path.write_bytes(data[: len(data) - cut])
+    return path
+
+
+def test_a_recording(tmp_path: Path) -> None:
+    controller = make_controller(options_for(DecodeSettings(), replay=recording(tmp_path / "run.jsonl")))
+    controller.play_all(0.0)
+    assert len(controller.session.rounds) == 5
+    assert controller.take_problems() == []
+    controller.shut_down()
+
+
+def test_a_truncated_recording_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
+    controller = make_controller(
+        options_for(DecodeSettings(), replay=recording(tmp_path / "run.jsonl", cut=30))
+    )
+    (problem,) = controller.take_problems()
+    assert problem.title == "The recording is not complete"
+    assert "run.jsonl" in problem.message
+    controller.play_all(0.0)
+    assert len(controller.session.rounds) == 5
+    assert not controller.session.answers[0].over
+
+
+@pytest.mark.parametrize("content", [b"", b"not a trace\n", b'{"type":"loading","v":99}\n'])
+def test_what_is_no_recording_is_refused_before_the_screen(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(EngineError) as raised:
+        make_controller(options_for(DecodeSettings(), replay=path))
+    assert raised.value.hint
+
+
+def test_a_trace_that_cannot_be_made_is_refused_before_the_screen(tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as raised:
+        make_controller(options_for(DecodeSettings(), trace=tmp_path / "no" / "folder" / "run.jsonl"))
+    assert raised.value.kind == "trace_write"
