@@ -71,7 +71,7 @@ def line_plot(groups: Sequence[Group], title: str, number: Callable[[Row], Rate]
     _write(svg, (LEFT + WIDTH - RIGHT) / 2, height - 14, "tree budget, draft nodes a round", "middle")
     for place, group in enumerate(groups):
         colour, mark = COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]
-        _legend(svg, 44 + 18 * place, colour, mark, group.label or "all prompts")
+        _legend(svg, 44 + 18 * place, colour, mark, group.label or "thinking off")
         for row in group.rows:
             if row.way.mode != "tree":
                 level = y(number(row).value)

@@ -84,23 +84,26 @@ def demo_prompts(count: int) -> list[Prompt]:
 
 
 def _read_file(path: Path, source: str, limit: int, wrap: str | None) -> list[Prompt]:
-    text = _read_text(path)
-    rows: list[tuple[str, Any]]
-    if path.suffix == ".txt":
-        rows = [("", {"prompt": text.strip()})]
-    elif text.lstrip().startswith("["):
-        rows = [(f"entry {place}", row) for place, row in enumerate(_decode_list(text, path), 1)]
-    else:
-        lines = enumerate(text.split("\n"), 1)  # not splitlines: JSON strings may hold other breaks
-        rows = [(f"line {place}", line) for place, line in lines if line.strip()]
-    prompts: list[Prompt] = []
-    for place, row in rows[: limit or None]:
-        where = f"{path}, {place}" if place else str(path)
-        entry = _decode(row, where) if isinstance(row, str) else row
-        prompts.append(Prompt(source, len(prompts), _messages(entry, where, wrap)))
+    prompts = [
+        Prompt(source, number, _messages(entry, where, wrap))
+        for number, (where, entry) in enumerate(_entries(path, limit))
+    ]
     if not prompts:
         raise _refused(f"The prompt file {path} holds no prompts.")
     return prompts
+
+
+def _entries(path: Path, limit: int) -> list[tuple[str, Any]]:
+    """The first ``limit`` entries of a file, each with where it is."""
+    text = _read_text(path)
+    if path.suffix == ".txt":
+        return [(str(path), {"prompt": text.strip()})]
+    if text.lstrip().startswith("["):
+        rows = _decode(text, str(path))
+        return [(f"{path}, entry {place}", row) for place, row in enumerate(rows, 1)][: limit or None]
+    numbered = enumerate(text.split("\n"), 1)  # not splitlines: JSON strings may hold other breaks
+    lines = [(f"{path}, line {place}", line) for place, line in numbered if line.strip()]
+    return [(where, _decode(line, where)) for where, line in lines[: limit or None]]
 
 
 def _read_text(path: Path) -> str:
@@ -119,12 +122,6 @@ def _read_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _refused(f"The prompt file {path} is not UTF-8 text (byte {error.start}).") from error
-
-
-def _decode_list(text: str, path: Path) -> list[Any]:
-    rows = _decode(text, str(path))
-    assert isinstance(rows, list)
-    return rows
 
 
 def _decode(text: str, where: str) -> Any:

@@ -32,7 +32,7 @@ def markdown(results: Results) -> str:
     """The whole report, ending in a line break."""
     blocks = [_heading(results)]
     for group in results.groups:
-        blocks.append(f"### {_text(group.label or 'All prompts')}")
+        blocks.append(f"### {_text(group.label or 'thinking off')}")
         blocks.append(_group_table(group, floor=results.floor is not None))
         blocks.append(_base(group))
         blocks.append(_histograms(group))
@@ -101,10 +101,10 @@ def _lossless(row: Row) -> str:
 
 def _base(group: Group) -> str:
     """What the numbers of a table rest on."""
-    rests = [
-        f"{row.name} {row.prompts} prompts, {row.tokens:,} tokens, {row.rounds:,} rounds"
-        for row in group.rows
-    ]
+    rests = []
+    for row in group.rows:
+        counts = {"prompt": row.prompts, "token": row.tokens, "round": row.rounds}
+        rests.append(f"{row.name} " + ", ".join(_count(number, noun) for noun, number in counts.items()))
     return "Rests on: " + "; ".join(rests) + "."
 
 
@@ -226,6 +226,10 @@ def _notes(results: Results) -> str:
             "can be read faster than that."
         )
     return "\n\n".join(notes)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _rate(rate: Rate | None, form: str) -> str:

@@ -185,7 +185,7 @@ def test_help_and_version():
     text = run("--help").stdout.decode()
     for code, meaning in exit_codes.MEANINGS.items():
         assert f"{code:>3}  {meaning}" in text
-    for command in ("generate", "replay"):
+    for command in ("generate", "replay", "bench"):
         assert b"exit codes" in run(command, "--help").stdout
 
 
@@ -204,7 +204,7 @@ def test_nothing_heavy_is_imported_for_help_and_version():
         "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
-    for arguments in (["--help"], ["--version"], ["generate", "--help"]):
+    for arguments in (["--help"], ["--version"], ["generate", "--help"], ["bench", "--help"]):
         done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=60)
         assert done.stderr.decode().strip() == "[]"
 
