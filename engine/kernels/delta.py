@@ -1,0 +1,197 @@
+r"""The gated delta rule over the rows of a tree, with fixed shapes.
+
+The system solved is that of ``engine.gated_delta``; here queries and keys stay shared by the value heads of
+their group, padded rows are allowed, and a commit takes its path and its length from the device.
+
+Padded rows. Rows past the tree's own may hold any finite numbers: as nobody's ancestors they reach no valid
+row. Their own outputs mean nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from engine.kernels.backend import use_triton, wide
+
+
+@dataclass(frozen=True)
+class TreeSolution:
+    """What a commit needs. A leading dimension of layers may precede the shapes given here.
+
+    Attributes:
+        k: (R, Hk, dk), normalised keys.
+        u: float32 (R, Hv, dv), what each row writes along its key.
+        decay: float32 (R, Hv), G: the log decay summed from the root to each row.
+    """
+
+    k: Tensor
+    u: Tensor
+    decay: Tensor
+
+
+def tree_delta(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    visible: Tensor,
+    state: Tensor,
+    *,
+    out: Tensor | None = None,
+    u: Tensor | None = None,
+    decay: Tensor | None = None,
+) -> tuple[Tensor, TreeSolution]:
+    """Outputs of all rows of a tree from one committed state, without a state per node.
+
+    Args:
+        q: (R, Hk, dk), normalised and scaled; each serves Hv / Hk value heads. Rows may be strided.
+        k: (R, Hk, dk), normalised.
+        v: (R, Hv, dv).
+        g: (R, Hv), log decay, at most 0.
+        beta: (R, Hv), write strength.
+        visible: bool (R, R), ancestor-or-self, rows in topological order.
+        state: (Hv, dk, dv), S_0; only read.
+        out: (R, Hv, dv) to write into; a new float32 tensor by default.
+        u: float32 (R, Hv, dv) to write into.
+        decay: float32 (R, Hv) to write into.
+
+    Returns:
+        o (R, Hv, dv), and the solution from which any path can be committed.
+    """
+    if use_triton(state):
+        from engine.kernels.jit import delta as jit
+
+        return jit.tree_delta(q, k, v, g, beta, visible, state, out=out, u=u, decay=decay)
+    return tree_delta_torch(q, k, v, g, beta, visible, state, out=out, u=u, decay=decay)
+
+
+def tree_delta_torch(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    visible: Tensor,
+    state: Tensor,
+    *,
+    out: Tensor | None = None,
+    u: Tensor | None = None,
+    decay: Tensor | None = None,
+) -> tuple[Tensor, TreeSolution]:
+    """``tree_delta`` in plain torch."""
+    dtype = wide(state.dtype)
+    group = v.shape[1] // q.shape[1]
+    queries, keys, values = (x.to(dtype).transpose(0, 1) for x in (q, k, v))  # (H, R, d)
+    queries, keys = (x.repeat_interleave(group, dim=0) for x in (queries, keys))
+    total = visible.to(dtype) @ g.to(dtype)  # (R, Hv)
+    down = total.T[:, :, None]  # (Hv, R, 1)
+    strength = beta.to(dtype).T[:, :, None]
+    # Differences before exponentials: e^{G_i} · e^{-G_j} overflows on long paths.
+    gamma = (down - down.transpose(1, 2)).masked_fill(~visible, -torch.inf).exp()
+    system = strength * gamma * (keys @ keys.transpose(1, 2))
+    right = strength * (values - down.exp() * (keys @ state.to(dtype)))
+    solved = torch.linalg.solve_triangular(system, right, upper=False, unitriangular=True)
+    outputs = down.exp() * (queries @ state.to(dtype)) + (gamma * (queries @ keys.transpose(1, 2))) @ solved
+    solution = TreeSolution(k, _into(u, solved.transpose(0, 1)), _into(decay, total))
+    return _into(out, outputs.transpose(0, 1)), solution
+
+
+def tree_delta_commit(
+    state: Tensor, solution: TreeSolution, path: Tensor, count: Tensor, out: Tensor
+) -> Tensor:
+    """The state after the first ``count`` rows of a path; with 0 rows, the state as it is.
+
+    S = e^{G_l} S_0 + Σ_t e^{G_l - G_t} k_t u_tᵀ over the rows t of the path, l its last.
+
+    Args:
+        state: (Hv, dk, dv), or (L, Hv, dk, dv) with a solution of L layers.
+        path: int32 (B,), rows from the root's down; entries from ``count`` on are not looked at.
+        count: int32, one element.
+        out: like ``state``; may be ``state`` itself.
+
+    Returns:
+        ``out``.
+    """
+    if use_triton(state):
+        from engine.kernels.jit import delta as jit
+
+        return jit.tree_delta_commit(state, solution, path, count, out)
+    return tree_delta_commit_torch(state, solution, path, count, out)
+
+
+def tree_delta_commit_torch(
+    state: Tensor, solution: TreeSolution, path: Tensor, count: Tensor, out: Tensor
+) -> Tensor:
+    """``tree_delta_commit`` in plain torch."""
+    dtype = wide(state.dtype)
+    group = state.shape[-3] // solution.k.shape[-2]
+    taken = torch.arange(path.shape[0], device=path.device) < count
+    rows = torch.where(taken, path, 0).long()
+    last = rows.gather(0, (count.reshape(1).long() - 1).clamp(min=0))
+    keys = solution.k.index_select(-3, rows).to(dtype).repeat_interleave(group, dim=-2)
+    u = torch.where(taken[:, None, None], solution.u.index_select(-3, rows).to(dtype), 0.0)
+    decay = solution.decay.to(dtype)
+    end = decay.index_select(-2, last)  # (..., 1, Hv)
+    remaining = (end - decay.index_select(-2, rows)).masked_fill(~taken[:, None], -torch.inf).exp()
+    written = torch.einsum("...nhk,...nh,...nhv->...hkv", keys, remaining, u)
+    kept = torch.where(count > 0, end, 0.0).exp().transpose(-1, -2)[..., None]
+    return out.copy_(kept * state.to(dtype) + written)
+
+
+def delta_step(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    state: Tensor,
+    count: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """One row without a tree, committed at once: the state is read and written once.
+
+    Args:
+        q: (1, Hk, dk), and so on as in ``tree_delta``.
+        state: (Hv, dk, dv), moved on in place.
+        count: int32, one element; 0 leaves the state as it was.
+
+    Returns:
+        o (1, Hv, dv).
+    """
+    if use_triton(state):
+        from engine.kernels.jit import delta as jit
+
+        return jit.delta_step(q, k, v, g, beta, state, count, out=out)
+    return delta_step_torch(q, k, v, g, beta, state, count, out=out)
+
+
+def delta_step_torch(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    state: Tensor,
+    count: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``delta_step`` in plain torch."""
+    dtype = wide(state.dtype)
+    group = v.shape[1] // q.shape[1]
+    query, key = (x[0].to(dtype).repeat_interleave(group, dim=0) for x in (q, k))
+    decayed = g[0].to(dtype).exp()[:, None, None] * state.to(dtype)
+    u = beta[0].to(dtype)[:, None] * (v[0].to(dtype) - torch.einsum("hkv,hk->hv", decayed, key))
+    after = decayed + key[:, :, None] * u[:, None, :]
+    output = torch.einsum("hkv,hk->hv", after, query)
+    state.copy_(torch.where(count > 0, after, state.to(dtype)))
+    return _into(out, output[None])
+
+
+def _into(target: Tensor | None, value: Tensor) -> Tensor:
+    return value.contiguous() if target is None else target.copy_(value)
