@@ -180,20 +180,14 @@ class WorkFile:
 
 
 def _settings(load: LoadSettings, decode: DecodeSettings) -> dict[str, object]:
-    """What must not change between sessions of what was asked for, by the name people know it under."""
-    return {
-        "model": load.model,
-        "drafter": load.drafter,
-        "dtype": load.dtype,
-        "verification": decode.verify,
-        "block size": decode.block_size,
-        "top-p": decode.top_p,
-        "top-k": decode.top_k,
-        "min-p": decode.min_p,
-        "seed": decode.seed,
-        "max-new-tokens": decode.max_new_tokens,
-        "stop": decode.stop,
-    }
+    """What must not change between sessions of what was asked for, by the name people know it under.
+
+    Device and dtype are compared as the engine found them; the rest is what answers differ in anyway.
+    """
+    asked = {name: getattr(load, name) for name in load.__struct_fields__ if name not in ("device", "dtype")}
+    varied = ("mode", "budget", "thinking", "temperature")
+    asked |= {name: getattr(decode, name) for name in decode.__struct_fields__ if name not in varied}
+    return {name.replace("_", "-"): value for name, value in asked.items()}
 
 
 def _surroundings(loaded: Loaded) -> dict[str, object]:

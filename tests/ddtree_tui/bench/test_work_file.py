@@ -70,7 +70,8 @@ def test_other_settings_or_surroundings_are_refused(tmp_path):
         for change, words in [
             ({"seed": 4}, r"another seed \(3, now 4\)"),
             ({"max_new_tokens": 9}, "max-new-tokens"),
-            ({"verify": "naive"}, "verification"),
+            ({"verify": "naive"}, "another verify"),
+            ({"top_p": 0.5}, "another top-p"),
         ]:
             with pytest.raises(EngineError, match=words):
                 work.check(SESSION.load, msgspec.structs.replace(SESSION.decode, **change))
