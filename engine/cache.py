@@ -30,6 +30,14 @@ class TreeMask(ABC):
         """``engine.attention.attend`` for key and value as the cache's ``update`` returned them."""
 
 
+class DeltaRunner(ABC):
+    """A cache that runs the gated-delta layers itself."""
+
+    @abstractmethod
+    def forward_delta(self, module: Any, hidden: Tensor) -> Tensor:
+        """One layer over the rows of the pass: (1, R, hidden) in and out."""
+
+
 class KeyValueRows:
     """Keys and values of one attention layer, written in place into growing buffers (1, H, capacity, d)."""
 

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engine import causal_conv, gated_delta
-from engine.cache import DeltaState, StateAfter, TargetCache, state_dtype
+from engine.cache import DeltaRunner, DeltaState, StateAfter, TargetCache, state_dtype
 from engine.gated_delta import DeltaRows
 from engine.rows import Rows
 
@@ -75,6 +75,8 @@ def install(module: nn.Module) -> None:
 
     def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
         cache = kwargs.get("cache", kwargs.get("cache_params"))
+        if isinstance(cache, DeltaRunner):
+            return cache.forward_delta(module, hidden_states)
         if isinstance(cache, TargetCache):
             return delta_forward(module, hidden_states, cache)
         return original(hidden_states, *args, **kwargs)

@@ -54,12 +54,13 @@ class Target:
         model: a transformers causal LM of ``SUPPORTED_MODEL_TYPES``, in eval mode.
         tapped: layers whose outputs the drafter reads (``hidden_states[id + 1]`` of transformers;
             for the last layer that is after the final norm).
+        context_length: most tokens in a cache; None is the model's own.
 
     Raises:
         EngineError: ``unsupported_architecture``.
     """
 
-    def __init__(self, model: Any, tapped: Sequence[int] = ()) -> None:
+    def __init__(self, model: Any, tapped: Sequence[int] = (), context_length: int | None = None) -> None:
         config = model.config
         self.layer_kinds = layer_kinds(config)
         if config.model_type not in SUPPORTED_MODEL_TYPES or not set(self.layer_kinds) <= set(LAYER_KINDS):
@@ -73,15 +74,20 @@ class Target:
         self.embedding: nn.Embedding = model.get_input_embeddings()
         self.head: nn.Module = model.get_output_embeddings()
         self.vocab_size: int = self.embedding.weight.shape[0]
-        self.context_length: int = config.max_position_embeddings
+        self.context_length: int = context_length or config.max_position_embeddings
         self._layers: nn.ModuleList = model.model.layers
         self._window: int | None = getattr(config, "sliding_window", None)
         # transformers renamed the argument within 5.x.
         names = inspect.signature(self._layers[0].forward).parameters
         self._cache_argument = "cache" if "cache" in names else "past_key_values"
-        for layer in self._layers:
-            if hasattr(layer, "linear_attn"):
-                delta_layer.install(layer.linear_attn)
+        for module in self.delta_modules:
+            delta_layer.install(module)
+
+    @property
+    def delta_modules(self) -> list[nn.Module]:
+        """The gated-delta layers' own modules, in order."""
+        layers: list[Any] = list(self._layers)
+        return [layer.linear_attn for layer in layers if hasattr(layer, "linear_attn")]
 
     @property
     def device(self) -> torch.device:

@@ -7,13 +7,15 @@ from torch import Tensor
 
 from engine import attention
 from engine.cache import TreeMask
+from engine.kernels.attention import tree_attention
+from engine.kernels.backend import use_triton
 
 
 class PrefixMask(TreeMask):
     """Columns 0 .. length - 1 are the committed text, the next R the tree's own rows; the rest is not read.
 
     Args:
-        length: int64 (), on the device.
+        length: int32 (), on the device.
         visible: bool (R, R), which of the tree's rows a row sees.
         depths: int64 (R,), position = length + depth.
         extent: columns of the buffers to look at; length + R at most.
@@ -35,6 +37,20 @@ class PrefixMask(TreeMask):
         self, query: Tensor, key: Tensor, value: Tensor, scaling: float | None, sinks: Tensor | None
     ) -> Tensor:
         """Key and value are the whole buffers, (1, kv heads, capacity, d)."""
+        if use_triton(query):
+            scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+            out = tree_attention(
+                query[0].transpose(0, 1),
+                key[0],
+                value[0],
+                self.length,
+                self.visible,
+                scale,
+                depths=self.depths,
+                window=self.window,
+                sinks=sinks,
+            )
+            return out.transpose(0, 1)[None]
         if self._dense is None:
             self._dense = self.dense()
         keys, values = key[:, :, : self.extent], value[:, :, : self.extent]

@@ -1,96 +1,57 @@
 """The target's cache for rounds on the device.
 
 The same memory as ``engine.cache.TargetCache``, but the committed length is a device tensor, the rows of a
-pass are written at that length in place, and a commit takes a path of fixed length.
+pass are written at that length in place, and a commit takes a path of fixed length and a count.
 """
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import Any
 
-from engine.cache import DeltaState, KeyValueRows, TargetCache, TreeMask
+from torch import Tensor, nn
+
+from engine.cache import DeltaRunner, DeltaState, KeyValueRows, TargetCache, TreeMask
+from engine.kernels.attention import kv_commit, kv_write
 from engine.rows import Rows
 from engine.static.attention import PrefixMask
+from engine.static.delta import StaticDelta
 
 
-class StaticDelta(DeltaState):
-    """Conv window and recurrent state at fixed addresses, with those before the last commit."""
-
-    def __init__(self, source: DeltaState) -> None:
-        super().__init__()
-        assert source.window is not None
-        assert source.state is not None
-        self._now = (source.window.clone(), source.state.clone())
-        self._before = (source.window.clone(), source.state.clone())
-        self.window, self.state = self._now
-
-    def enter(self, source: DeltaState) -> None:
-        assert source.window is not None
-        assert source.state is not None
-        self._now[0].copy_(source.window)
-        self._now[1].copy_(source.state)
-
-    def leave(self, target: DeltaState) -> None:
-        target.window, target.state = self._now[0].clone(), self._now[1].clone()
-
-    def commit_where(self, path: Tensor, active: Tensor) -> None:
-        """Commit ``path`` (its last row may be repeated) where ``active``, bool ()."""
-        for now, before in zip(self._now, self._before, strict=True):
-            before.copy_(now)
-        self._commit(path, active)
-
-    def recommit(self, path: Tensor) -> None:
-        """Commit another path of the same pass instead of the last one."""
-        for now, before in zip(self._now, self._before, strict=True):
-            now.copy_(before)
-        self._commit(path, torch.ones((), dtype=torch.bool, device=path.device))
-
-    def _commit(self, path: Tensor, active: Tensor) -> None:
-        """Both buffers hold the state before the commit, which is what ``_state_after`` reads."""
-        assert self._inputs is not None
-        assert self._index is not None
-        assert self._state_after is not None
-        window = self._inputs[self._index[path[-1], 1:]]
-        for now, after in zip(self._now, (window, self._state_after(path)), strict=True):
-            now.copy_(torch.where(active, after, now))
-
-
-class StaticCache(TargetCache):
+class StaticCache(TargetCache, DeltaRunner):
     """Passes over fixed numbers of rows behind a committed length on the device.
 
     Args:
         source: the session's cache, whose key and value buffers are used in place.
-        length: int64 (), see ``StaticState``.
+        length: int32 (), see ``StaticState``.
         capacity: rows its buffers must hold.
+        delta_modules: the target's gated-delta modules in order.
     """
 
-    def __init__(self, source: TargetCache, length: Tensor, capacity: int) -> None:
+    def __init__(
+        self, source: TargetCache, length: Tensor, capacity: int, delta_modules: list[nn.Module]
+    ) -> None:
         self.device_length = length
-        self.capacity = capacity
         self.extent = capacity
         self.rows: Rows | None = None
-        self.layers: list[DeltaState | KeyValueRows] = []
-        for layer in source.layers:
-            if isinstance(layer, DeltaState):
-                self.layers.append(StaticDelta(layer))
-            else:
-                layer.reserve(capacity)
-                self.layers.append(layer)
+        self.layers = source.layers
+        for layer in self._key_value_layers():
+            layer.reserve(capacity)
+        states = self._delta_states()
+        self._place_of = {id(module): place for place, module in enumerate(delta_modules)}
+        first: Any = delta_modules[0] if delta_modules else None
+        self.delta_memory = StaticDelta(states, first.num_k_heads) if first is not None else None
 
-    def enter(self, source: TargetCache) -> None:
+    def enter(self) -> None:
         """Take over the session's recurrent states."""
-        for mine, theirs in zip(self.layers, source.layers, strict=True):
-            if isinstance(mine, StaticDelta) and isinstance(theirs, DeltaState):
-                mine.enter(theirs)
+        if self.delta_memory is not None:
+            self.delta_memory.enter(self._delta_states())
 
     def leave(self, source: TargetCache, length: int) -> None:
         """Give the states back to the session's cache, which then holds ``length`` tokens."""
-        for mine, theirs in zip(self.layers, source.layers, strict=True):
-            if isinstance(mine, StaticDelta) and isinstance(theirs, DeltaState):
-                mine.leave(theirs)
-            elif isinstance(theirs, KeyValueRows):
-                theirs.length = length
+        if self.delta_memory is not None:
+            self.delta_memory.leave(self._delta_states())
+        for layer in self._key_value_layers():
+            layer.length = length
         source.length = length
 
     def positions(self) -> Tensor:
@@ -106,34 +67,40 @@ class StaticCache(TargetCache):
             "linear_attention": None,
         }
 
+    def forward_delta(self, module: Any, hidden: Tensor) -> Tensor:
+        assert self.rows is not None
+        assert self.delta_memory is not None
+        return self.delta_memory.forward(self._place_of[id(module)], module, hidden[0], self.rows)[None]
+
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: object, **kwargs: object
     ) -> tuple[Tensor, Tensor]:
         """Write pending rows (1, H, R, d) behind the committed ones; the whole buffers come back."""
         layer = self.layers[layer_idx]
         assert isinstance(layer, KeyValueRows)
-        at = self.device_length + torch.arange(key_states.shape[2], device=key_states.device)
         keys, values = layer.buffers()
-        keys.index_copy_(2, at, key_states)
-        values.index_copy_(2, at, value_states)
+        rows = (key_states[0].transpose(0, 1), value_states[0].transpose(0, 1))
+        kv_write(*rows, keys[0], values[0], self.device_length)
         return keys, values
 
-    def commit_where(self, path: Tensor, active: Tensor) -> None:
-        """Commit the rows of ``path``, int64 (n,), its last row repeated to fill up, where ``active``.
+    def commit_path(self, path: Tensor, count: Tensor) -> None:
+        """Commit the first ``count`` (int32, one element) rows of ``path`` (int32, B); 0 leaves all as it is.
 
         The committed length is the caller's to move; rows behind it are never read.
         """
-        order = torch.arange(path.shape[0], device=path.device)
-        into, out_of = self.device_length + order, self.device_length + torch.where(active, path, order)
-        for layer in self.layers:
-            if isinstance(layer, StaticDelta):
-                layer.commit_where(path, active)
-            elif isinstance(layer, KeyValueRows):
-                for buffer in layer.buffers():
-                    buffer.index_copy_(2, into, buffer.index_select(2, out_of))
+        if self.delta_memory is not None:
+            self.delta_memory.commit(path, count)
+        for layer in self._key_value_layers():
+            keys, values = layer.buffers()
+            kv_commit(keys[0], values[0], path, count, self.device_length)
 
-    def recommit(self, path: Tensor) -> None:
+    def recommit(self, path: Tensor, count: Tensor) -> None:
         """Commit a shorter part of the path committed last; its key and value rows are in place already."""
-        for layer in self.layers:
-            if isinstance(layer, StaticDelta):
-                layer.recommit(path)
+        if self.delta_memory is not None:
+            self.delta_memory.recommit(path, count)
+
+    def _key_value_layers(self) -> list[KeyValueRows]:
+        return [layer for layer in self.layers if isinstance(layer, KeyValueRows)]
+
+    def _delta_states(self) -> list[DeltaState]:
+        return [layer for layer in self.layers if isinstance(layer, DeltaState)]

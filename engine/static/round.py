@@ -130,16 +130,15 @@ class StaticRound:
         whole = torch.minimum(self.accepted + 1, state.remaining)
         count = torch.minimum(whole, first_stop + 1)
         self.count = torch.where(state.done, 0, count)
-        # The last token of the text stays out of the caches: n tokens commit n rows, the root's first.
-        self.path = torch.minimum(path, path[(count - 1).clamp(min=0)])
-        self.whole_path = path
+        # The last token of the text stays out of the caches: n tokens commit n rows of the path.
+        self.path = path
         self.ended = state.done | (first_stop < whole) | (count >= state.remaining)
 
     def commit(self) -> None:
         """Move the accepted rows into the committed text, and everything that follows from it."""
         state, active = self.state, ~self.state.done
         self.record = self._record().pack()
-        self.cache.commit_where(self.path, active)
+        self.cache.commit_path(self.path.int(), self.count.int())
         # Behind those still pending; what is past the count is written over by the next round.
         features = self.features[self.path].to(state.features.dtype)
         state.features.index_copy_(0, state.feature_rows + self._order, features)
@@ -181,7 +180,7 @@ class StaticRound:
             choice_logprobs=chosen,
             gaps=best[:, 0] - best[:, 1],
             tokens=self.tokens,
-            path=self.whole_path,
+            path=self.path,
             accepted=self.accepted,
             bonus=self.bonus,
             count=self.count,

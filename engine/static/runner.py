@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from engine.events import StageTimes
+from engine.kernels.backend import use_triton
 from engine.rounds import not_finite
 from engine.sampling import Sampler
 from engine.session import Session
@@ -59,7 +60,7 @@ class StaticRunner:
         size = drafter.config.block_size if drafter else 1
         width = len(target.tapped) * target.embedding.weight.shape[1]
         self.state = StaticState(target.device, size, width, target.dtype)
-        self.cache = StaticCache(session.cache, self.state.length, capacity)
+        self.cache = StaticCache(session.cache, self.state.length, capacity, target.delta_modules)
         self.drafter: StaticDrafter | None = None
         if drafter and session.context:
             weight = target.embedding.weight
@@ -80,7 +81,7 @@ class StaticRunner:
             room: most tokens that may be added to the text.
         """
         self.session.hand_over()
-        self.cache.enter(self.session.cache)
+        self.cache.enter()
         state = self.state
         state.length.fill_(self.session.cache.length)
         state.root_id.fill_(root_id)
@@ -144,8 +145,8 @@ class StaticRunner:
     def cut(self, result: StaticResult, kept: int) -> StaticResult:
         """Take back all but the first ``kept`` tokens of the round launched last."""
         assert self._last is not None
-        path = result.record.path.to(self.state.device)
-        self.cache.recommit(path.clamp(max=int(path[kept - 1])))
+        path = result.record.path.int().to(self.state.device)
+        self.cache.recommit(path, torch.tensor(kept, dtype=torch.int32, device=self.state.device))
         removed = result.kept - kept
         for number in (self.state.length, self.state.feature_rows):
             number.sub_(removed)
@@ -161,7 +162,8 @@ class StaticRunner:
             "tree": next(places for places in BUCKETS if places >= settings.budget),
         }[settings.mode]
         longest = self._known_length + (self._in_flight + 1) * size + max(nodes + 1, MAX_PENDING)
-        extent = SMALLEST_EXTENT
+        # A kernel reads the length on the device; plain torch masks a fixed extent.
+        extent = self.capacity if use_triton(self.state.features) else SMALLEST_EXTENT
         while extent < longest:
             extent *= 2
         return Bucket(settings.mode, nodes, block, greedy, min(extent, self.capacity))

@@ -18,7 +18,7 @@ class StaticState:
     """Tensors at fixed addresses that outlive a round.
 
     Attributes:
-        length: int64 (), committed tokens in the caches, which is the root's position.
+        length: int32 (), committed tokens in the caches, which is the root's position.
         root_id: int64 (1,).
         remaining: int64 (), tokens that may still be added to the text.
         done: bool (), the text has ended: further rounds change nothing.
@@ -34,7 +34,7 @@ class StaticState:
 
         self.device = device
         self.block_size = block_size
-        self.length = number(0)
+        self.length = number(0, torch.int32)
         self.root_id = torch.zeros(1, dtype=torch.int64, device=device)
         self.remaining = number(0)
         self.done = number(0, torch.bool)

@@ -10,6 +10,7 @@ import torch
 from test_decode import PROMPT, caches_equal_the_text, ids_of, rounds_of
 from tiny_models import FAMILIES, STOP_ID, tiny_pair
 
+from engine.cache import KeyValueRows
 from engine.control import Control
 from engine.decode import generate
 from engine.drafter import Drafter
@@ -205,21 +206,23 @@ def test_buffers_stay_where_they_are() -> None:
     _, device = both("qwen3_5")
     run(device)
     runner: StaticRunner = device.runner
-    before = [buffer.data_ptr() for layer in runner.cache.layers for buffer in addresses(layer)]
-    context = device.session.context
-    assert context is not None
-    before += [buffer.data_ptr() for buffer in (*context.keys, *context.values)]
+    before = addresses(device)
     run(device, budget=200, max_new_tokens=120)
     device.session.reset()
     run(device, mode="chain", **SAMPLED)
-    after = [buffer.data_ptr() for layer in device.runner.cache.layers for buffer in addresses(layer)]
-    after += [buffer.data_ptr() for buffer in (*context.keys, *context.values)]
     assert device.runner is runner
-    assert before == after
+    assert addresses(device) == before
 
 
-def addresses(layer: Any) -> tuple[torch.Tensor, ...]:
-    return (layer.window, layer.state) if hasattr(layer, "window") else layer.buffers()
+def addresses(pair: Pair) -> list[int]:
+    cache, context = pair.runner.cache, pair.session.context
+    assert context is not None
+    assert cache.delta_memory is not None
+    tensors = [*context.keys, *context.values, cache.delta_memory.windows, cache.delta_memory.states]
+    for layer in cache.layers:
+        if isinstance(layer, KeyValueRows):
+            tensors += layer.buffers()
+    return [tensor.data_ptr() for tensor in tensors]
 
 
 def test_records_come_back_as_they_were_packed() -> None:
