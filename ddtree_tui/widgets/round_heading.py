@@ -49,10 +49,10 @@ class RoundHeading(Lines):
         left: list[Span] = [(f"round {index + 1}", "title"), (f" of {count}", "quiet")]
         if answer.wrong:
             left += [("  ", ""), (f" {WRONG} ", "wrong")]
-        used = sum(len(text) for text, _ in left) + len("   looking back · f newest ")
+        used = sum(len(text) for text, _ in left) + len("   looking back · F5 newest ")
         left += [("   ", ""), *outcome(round_, room=width - used)]
         right: list[Span] = (
-            [("following", "quiet")] if following else [("looking back", "shown"), (" · f newest", "quiet")]
+            [("following", "quiet")] if following else [("looking back", "shown"), (" · F5 newest", "quiet")]
         )
         return [spread(left, right, width)]
 

@@ -31,7 +31,7 @@ class RunView(Vertical):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._shown: Round | None = None
-        self._timeline_key: tuple[int, int | None] | None = None
+        self._timeline_key: tuple[int, int | None, int] | None = None
 
     def compose(self) -> ComposeResult:
         """Text and numbers above, the tree of the shown round and the timeline below."""
@@ -53,8 +53,9 @@ class RunView(Vertical):
             self._shown = round_
             tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, viewpoint.following)
-        if (count, index) != self._timeline_key:
-            self._timeline_key = (count, index)
+        key = (count, index, id(round_))
+        if key != self._timeline_key:
+            self._timeline_key = key
             self.query_one(Timeline).show(session, index)
         self._show_numbers(session, answer, shown_in_answer)
         marked = (answer, shown_in_answer) if answer is not None else None

@@ -161,6 +161,8 @@ async def test_stepping_through_rounds_while_the_run_goes_on() -> None:
         assert not play.controller.viewpoint.following
         await play.pilot.press("f5")
         assert play.controller.viewpoint.following
+        await play.until(lambda: play.rounds > 60)  # a cell per round from here on
+        await play.settle()
         await play.pilot.click(Timeline, offset=(3, 0))
         assert play.controller.viewpoint.index(play.rounds) == 2
 
@@ -422,6 +424,20 @@ async def test_unfolding_shows_every_node_and_scrolls() -> None:
         await play.settle()
         assert view.scroll_offset.y == 0
         assert play.part("#tree") == folded
+
+
+async def test_a_tree_wider_than_the_screen_scrolls_sideways() -> None:
+    async with replaying(conversation(0), size=(50, 24)) as play:
+        view = play.app.query_one(DraftTreeView)
+        await play.pilot.press("e")
+        await play.settle()
+        assert view.max_scroll_x > 3
+        await play.pilot.press("shift+right", "shift+right")
+        await play.pilot.pause(0.4)
+        assert view.scroll_offset.x == 2
+        await play.pilot.press("shift+left")
+        await play.pilot.pause(0.4)
+        assert view.scroll_offset.x == 1
 
 
 @pytest.mark.parametrize(
