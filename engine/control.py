@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
 from engine.errors import EngineError
-from engine.settings import DecodeSettings
+from engine.settings import MODES, DecodeSettings
 
 LIVE_SETTINGS = frozenset({"budget", "mode"})
 """Settings that can change between two rounds; the others hold for a whole run."""
@@ -23,6 +24,7 @@ class Control:
         self._paused = False
         self._steps = 0
         self._updates: dict[str, Any] = {}
+        self._modes: Collection[str] = MODES
 
     def cancel(self) -> None:
         """End the run before its next round; it still reports ``Finished``."""
@@ -51,7 +53,8 @@ class Control:
         """Change live settings from the next round on.
 
         Raises:
-            EngineError: ``bad_setting`` for a value out of range or a setting that is not live.
+            EngineError: ``bad_setting`` for a value out of range or a setting that is not live,
+                ``no_drafter`` for a mode that the pair under way cannot decode in.
         """
         for name in settings.keys() - LIVE_SETTINGS:
             raise EngineError(
@@ -64,7 +67,18 @@ class Control:
         except msgspec.ValidationError as error:
             raise EngineError("bad_setting", f"A live setting is invalid: {error}.") from error
         with self._changed:
+            self._check_mode(settings)
             self._updates.update(settings)
+
+    def restrict(self, modes: Collection[str]) -> None:
+        """Refuse all other modes from now on; ``generate`` says what its pair can do.
+
+        Raises:
+            EngineError: ``no_drafter`` if one of the others was asked for already.
+        """
+        with self._changed:
+            self._modes = modes
+            self._check_mode(self._updates)
 
     @property
     def runs(self) -> bool:
@@ -86,3 +100,17 @@ class Control:
                 return None
             self._steps = max(0, self._steps - 1)
             return msgspec.structs.replace(settings, **self._updates)
+
+    def _check_mode(self, settings: dict[str, Any]) -> None:
+        mode = settings.get("mode")
+        if mode is not None and mode not in self._modes:
+            raise no_drafter(mode)
+
+
+def no_drafter(mode: str) -> EngineError:
+    """What to say where ``mode`` is asked for and there is a target alone."""
+    return EngineError(
+        "no_drafter",
+        f"Mode {mode} needs a drafter and none is loaded.",
+        "Name one with --drafter, or decode with --mode ar.",
+    )

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import torch
 
 from engine.codec import EncodedPrompt
-from engine.control import Control
+from engine.control import Control, no_drafter
 from engine.errors import EngineError
 from engine.events import Finished, Prefilled, Round, Tokens
 from engine.pair import Pair
-from engine.rounds import RoundResult, decode_round
+from engine.rounds import RoundResult, check_finite, decode_round
 from engine.sampling import Sampler
-from engine.settings import DecodeSettings, Message
+from engine.settings import MODES, DecodeSettings, Message
 from engine.static.result import StaticResult
 from engine.static.runner import Flight, StaticRunner
 from engine.static.state import MAX_STOP_IDS
@@ -50,15 +50,17 @@ def generate(
         control: to cancel, pause or steer the run from another thread.
 
     Raises:
-        EngineError: ``bad_setting``, ``no_drafter``, ``empty_prompt``, ``prompt_too_long``,
-            ``not_finite``; before the first event for all but the last.
+        EngineError: ``bad_setting``, ``no_drafter``, ``empty_prompt``, ``bad_prompt``, ``prompt_too_long``
+            at once; ``pair_in_use`` instead of the first event; ``not_finite`` whenever it turns up.
     """
     settings = _settings(settings or DecodeSettings(), overrides)
     messages = _messages(prompt)
     _check_drafter(pair, settings)
+    control = control or Control()
+    control.restrict(MODES if pair.drafter else ("ar",))
     encoded = pair.codec.encode_chat(messages, settings.thinking)
     _check_length(pair, encoded)
-    return _Run(pair, messages, encoded, settings, control or Control()).events()
+    return _Run(pair, messages, encoded, settings, control).events()
 
 
 class _Run:
@@ -85,6 +87,10 @@ class _Run:
         self.started = time.perf_counter()
 
     def events(self) -> Iterator[RunEvent]:
+        with self.pair.session.in_use():
+            yield from self._events()
+
+    def _events(self) -> Iterator[RunEvent]:
         session = self.pair.session
         try:
             yield from self._prefill()
@@ -174,6 +180,7 @@ class _Run:
             if self.control.cancelled:
                 self.reason = "cancelled"
                 return
+        check_finite(logits, "target")
         positions = logits.new_tensor([len(ids)]).long()
         first_id = int(self.sampler.choose(logits, positions)[0])
         self.tally.seconds_to_first = self._now()
@@ -223,17 +230,21 @@ def _settings(settings: DecodeSettings, overrides: dict[str, Any]) -> DecodeSett
 
 
 def _messages(prompt: str | Sequence[Message]) -> list[Message]:
-    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [*prompt]
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": prompt}]
+    if isinstance(prompt, (bytes, Mapping)) or not isinstance(prompt, Iterable):
+        raise EngineError(
+            "bad_prompt",
+            f"A prompt cannot be a {type(prompt).__name__}.",
+            'Give a string, or a list of messages like {"role": "user", "content": "..."}.',
+        )
+    return [*prompt]
 
 
 def _check_drafter(pair: Pair, settings: DecodeSettings) -> None:
     if pair.drafter is None:
         if settings.mode != "ar":
-            raise EngineError(
-                "no_drafter",
-                f"Mode {settings.mode} needs a drafter and none is loaded.",
-                "Name one with --drafter, or decode with --mode ar.",
-            )
+            raise no_drafter(settings.mode)
         return
     trained = pair.drafter.config.block_size
     if settings.block_size is not None and settings.block_size > trained:

@@ -187,8 +187,7 @@ def build(draft_logits: Tensor | None, settings: DecodeSettings, device: torch.d
     """The draft tree, the chain, or the root alone."""
     if draft_logits is None:
         return empty_tree(device=device)
-    if not bool(torch.isfinite(draft_logits.amax(-1)).all()):  # NaN is the largest of a row that has it
-        raise not_finite("drafter")
+    check_finite(draft_logits, "drafter")
     if settings.mode == "chain":
         return build_chain_from_logits(draft_logits)
     return build_ddtree_tree_from_logits(draft_logits, settings.budget)
@@ -196,8 +195,7 @@ def build(draft_logits: Tensor | None, settings: DecodeSettings, device: torch.d
 
 def choose(target_logits: Tensor, tree: DraftTree, sampler: Sampler, position: int) -> Tensor:
     """The target's token at every row: int64 (n + 1,). Row r stands for the text's position + depth + 1."""
-    if not bool(torch.isfinite(target_logits.amax(-1)).all()):
-        raise not_finite("target")
+    check_finite(target_logits, "target")
     return sampler.choose(target_logits, position + tree.row_depths() + 1)
 
 
@@ -251,6 +249,12 @@ class Clock:
 def rounded(values: Tensor) -> list[float]:
     """For events: finite and short."""
     return [round(value, DIGITS) for value in values.clamp(min=-1e4, max=1e4).tolist()]
+
+
+def check_finite(logits: Tensor, which: str) -> None:
+    """Raise ``not_finite`` unless every row of logits (R, V) has a finite largest entry."""
+    if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of a row that has it
+        raise not_finite(which)
 
 
 def not_finite(which: str) -> EngineError:

@@ -7,7 +7,9 @@ of them yet.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -15,6 +17,7 @@ from torch import Tensor
 from engine.cache import Snapshot
 from engine.ddtree import DraftTree
 from engine.drafter import Drafter
+from engine.errors import EngineError
 from engine.settings import Verify
 from engine.target import Target, Verified
 
@@ -25,9 +28,28 @@ class Session:
     def __init__(self, target: Target, drafter: Drafter | None) -> None:
         self.target = target
         self.drafter = drafter
+        self._use = threading.Lock()
         self.cache = target.new_cache()
         self.context = drafter.new_context() if drafter else None
         self.reset()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Hold the caches for one answer.
+
+        Raises:
+            EngineError: ``pair_in_use`` if another answer holds them.
+        """
+        if not self._use.acquire(blocking=False):
+            raise EngineError(
+                "pair_in_use",
+                "This pair is in the middle of another answer.",
+                "Finish that answer or close its iterator first, or load the pair a second time.",
+            )
+        try:
+            yield
+        finally:
+            self._use.release()
 
     @torch.inference_mode()
     def reset(self) -> None:

@@ -318,6 +318,55 @@ def test_a_target_alone_decodes_ar_only() -> None:
         run(alone, mode="tree")
 
 
+def test_a_mode_without_its_drafter_is_refused_while_the_answer_goes_on() -> None:
+    whole = tiny_pair("qwen3_5")
+    alone = Pair(whole.target, None, whole.codec, whole.info)
+    control = Control()
+    events = generate(alone, PROMPT, mode="ar", max_new_tokens=10, control=control)
+    begun = [next(events), next(events)]
+    with pytest.raises(EngineError) as caught:
+        control.update(mode="tree")
+    assert caught.value.kind == "no_drafter"
+    assert ids_of([*begun, *events]) == ids_of(run(alone, mode="ar", max_new_tokens=10))
+
+    control = Control()
+    control.update(mode="chain")
+    with pytest.raises(EngineError, match="needs a drafter"):
+        generate(alone, PROMPT, mode="ar", control=control)
+
+
+@pytest.mark.parametrize("prompt", [None, 5, b"Hello", {"role": "user", "content": "Hello"}], ids=str)
+def test_what_is_no_conversation_is_refused(prompt: Any) -> None:
+    with pytest.raises(EngineError) as caught:
+        generate(tiny_pair("llama"), prompt)
+    assert caught.value.kind == "bad_prompt"
+
+
+def test_a_pair_decodes_one_answer_at_a_time(drafted: Pair) -> None:
+    alone = [ids_of(run(drafted, prompt)) for prompt in (PROMPT, "Another question.")]
+    drafted.session.reset()
+    first, second = generate(drafted, PROMPT, max_new_tokens=60), generate(drafted, "Another question.")
+    begun = [next(first) for _ in range(4)]
+    with pytest.raises(EngineError) as caught:
+        next(second)
+    assert caught.value.kind == "pair_in_use"
+    assert ids_of([*begun, *first]) == alone[0]
+    assert ids_of(list(generate(drafted, "Another question.", max_new_tokens=60))) == alone[1]
+    third = generate(drafted, PROMPT)
+    next(third)
+    third.close()  # type: ignore[attr-defined]
+    assert ids_of(list(generate(drafted, PROMPT, max_new_tokens=60))) == alone[0]
+
+
+def test_nan_logits_of_the_prompt_end_the_run(drafted: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefill = Session.prefill
+    monkeypatch.setattr(Session, "prefill", lambda *a: (chunk * float("nan") for chunk in prefill(*a)))
+    with pytest.raises(EngineError, match="target") as caught:
+        run(drafted)
+    assert caught.value.kind == "not_finite"
+    assert drafted.session.ids == []
+
+
 @pytest.mark.parametrize("which", ["target", "drafter"])
 def test_nan_logits_end_the_run(which: str, drafted: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     nan = torch.full((7, VOCAB), float("nan"))
