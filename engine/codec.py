@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from jinja2 import TemplateError
+from jinja2 import TemplateSyntaxError
 from transformers import PreTrainedTokenizerFast
 
 from engine.errors import EngineError
@@ -128,16 +128,19 @@ class Codec:
 
         Raises:
             EngineError: ``empty_prompt``, ``bad_prompt`` for what is no text, ``bad_setting``,
-                ``thinking_unsupported``, ``template_refused`` with the template's own words.
+                ``thinking_unsupported``, ``template_refused`` with the template's own words,
+            ``bad_template`` for one that is not Jinja.
         """
         self._check(messages, thinking)
         if not self.has_template:
             text = next(message["content"] for message in reversed(messages) if message["role"] == "user")
             ids = cast("list[int]", self._tokenizer(text)["input_ids"])
+            _check_not_empty(ids)
             return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)
         text = self._render(messages, thinking, generation_prompt=True)
         shared = self._render(messages, thinking, generation_prompt=False)
         ids, shared_ids = self._encode(text), self._encode(shared)
+        _check_not_empty(ids)
         tail = text.removeprefix(shared)
         return EncodedPrompt(
             ids=ids,
@@ -171,7 +174,11 @@ class Codec:
 
     def _check(self, messages: Sequence[Message], thinking: bool) -> None:
         for message in messages:
-            if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
+            if not (
+                isinstance(message, Mapping)
+                and isinstance(message.get("role"), str)
+                and isinstance(message.get("content"), str)
+            ):
                 raise EngineError(
                     "bad_prompt",
                     "A message of the conversation has no role or no text.",
@@ -202,7 +209,14 @@ class Codec:
                 add_generation_prompt=generation_prompt,
                 enable_thinking=thinking,
             )
-        except (TemplateError, TypeError, ValueError) as error:
+        except TemplateSyntaxError as error:
+            raise EngineError(
+                "bad_template",
+                f"The target's chat template is broken in line {error.lineno}: {error.message}",
+                "Copy chat_template.jinja or tokenizer_config.json of the same model into its folder again.",
+                repr(error),
+            ) from error
+        except Exception as error:  # a template is a program, and fails in as many ways
             raise EngineError(
                 "template_refused",
                 f"The target's chat template refuses this conversation: {error}",
@@ -273,6 +287,15 @@ def _configured_stop_ids(folder: Path) -> frozenset[int]:
         if ids:
             return ids
     return frozenset()
+
+
+def _check_not_empty(ids: Sequence[int]) -> None:
+    if not ids:
+        raise EngineError(
+            "empty_prompt",
+            "The target's tokenizer and chat template leave nothing of the prompt.",
+            "Type something else, or check the target's chat template.",
+        )
 
 
 def _is_unicode(text: object) -> bool:

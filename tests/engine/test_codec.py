@@ -150,6 +150,27 @@ def test_what_the_template_refuses_is_said_in_its_words(tiny_pair_folder: Path, 
     assert refused.value.kind == "template_refused"
 
 
+@pytest.mark.parametrize(
+    ("template", "kind"),
+    [
+        ("{% for message in %}", "bad_template"),
+        ("{{ 1 / 0 }}", "template_refused"),
+        ("{{ messages[7].content }}", "template_refused"),
+        ("{{ range(10 ** 9) | length }}", "template_refused"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "template_refused"),
+        ("{# renders nothing #}", "empty_prompt"),
+    ],
+)
+def test_a_template_may_fail_in_any_way(
+    tiny_pair_folder: Path, tmp_path: Path, template: str, kind: str
+) -> None:
+    folder = Path(shutil.copytree(tiny_pair_folder / "target", tmp_path / "t"))
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    with pytest.raises(EngineError) as refused:
+        Codec.from_folder(folder).encode_chat(QUESTION)
+    assert refused.value.kind == kind
+
+
 def test_a_template_cannot_reach_the_interpreter(tiny_pair_folder: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny_pair_folder / "target", tmp_path / "t"))
     (folder / "chat_template.jinja").write_text(
@@ -236,6 +257,8 @@ def test_thinking_is_refused_where_the_template_has_none(tmp_path: Path) -> None
         ([{"role": "system", "content": "Be brief."}], "empty_prompt"),
         ([{"role": "user", "content": "half \ud83d"}], "bad_prompt"),
         ([{"role": "user"}], "bad_prompt"),
+        (["What is 2 + 2?"], "bad_prompt"),
+        ([None], "bad_prompt"),
         ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "bad_prompt"),
     ],
 )
