@@ -225,11 +225,13 @@ def tree_attention(
     gate: Tensor | None = None,
     out: Tensor | None = None,
     splits: int | None = None,
+    shape: tuple[int, int, int, int] | None = None,
 ) -> Tensor:
     """``engine.kernels.attention.tree_attention``.
 
     Args:
         splits: most programs that share the columns of a head.
+        shape: rows and columns of a block, warps, and blocks of columns under way at a time.
     """
     (R, HQ, D), HKV = q.shape, keys.shape[0]
     innermost_contiguous(q, keys, values, *([] if gate is None else [gate]))
@@ -237,7 +239,7 @@ def tree_attention(
     out = q.new_empty(R, HQ, D) if out is None else out
     group = HQ // HKV
     BD = max(MIN_DOT, power_of_two(D))
-    BM, BN, warps, stages = _shape(R * group, BD, q.element_size())
+    BM, BN, warps, stages = shape or _shape(R * group, BD, q.element_size())
     tall = triton.cdiv(R * group, BM)
     if splits is None:
         splits = _splits(tall * HKV, BM, BD, keys.shape[1] if window is None else window + R, BN, q.device)

@@ -262,7 +262,8 @@ def _step(
     output = tl.sum(s * query[:, None], axis=0)
     tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
     if COMMIT:
-        tl.store(place, s, mask=inside & (tl.load(count) > 0))
+        if tl.load(count) > 0:
+            tl.store(place, s, mask=inside)
     else:
         tl.store(u + head * DV + values, own, mask=values < DV)
         if tl.program_id(0) == 0:

@@ -132,7 +132,7 @@ def _attention_inputs(
         tl.store(out + (row * HQ + head) * D + dims, query.to(dtype), mask=dims < D)
     else:
         column = tl.load(length_at) + row
-        kept = (dims < D) & (column < capacity)
+        kept = (dims < D) & (column + 0 * dims < capacity)
         if head < HQ + HKV:
             head -= HQ
             key = _rotated(

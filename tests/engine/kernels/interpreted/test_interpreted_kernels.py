@@ -1,0 +1,95 @@
+"""The Triton kernels, on the CPU, against their twins in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from kernel_checks import (
+    check_attention,
+    check_delta,
+    check_elementwise,
+    check_inputs,
+    check_stacked_commit,
+    check_step,
+    triton_kernels,
+    worst,
+)
+
+KERNELS = triton_kernels()
+HEADS, DIMS = (1, 2), (24, 40)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 16, 17, 65, 130])
+def test_tree_delta(rows: int) -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=rows))
+    assert error < 5e-6, name
+
+
+def test_tree_delta_of_a_large_tree_sums_its_decays_apart() -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", 257, (1, 1), (16, 16), seed=1))
+    assert error < 5e-6, name
+
+
+@pytest.mark.parametrize("kind", ["alike", "decaying"])
+@pytest.mark.parametrize("rows", [40, 100])
+def test_tree_delta_stays_exact_where_shortcuts_fail(kind: str, rows: int) -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=2, kind=kind))
+    assert error < 1e-5, name
+
+
+@pytest.mark.parametrize("rows", [1, 20, 65])
+def test_padding_does_not_reach_the_tree(rows: int) -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=3, padding=30))
+    assert error < 5e-6, name
+
+
+def test_commit_of_all_layers_at_once() -> None:
+    assert worst(check_stacked_commit(KERNELS, "cpu"))[1] < 5e-6
+
+
+def test_delta_step() -> None:
+    assert worst(check_step(KERNELS, "cpu", HEADS, DIMS))[1] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rows", "taps", "bias"), [(1, 4, False), (2, 4, True), (17, 4, False), (65, 3, True)]
+)
+def test_delta_inputs(rows: int, taps: int, bias: bool) -> None:
+    name, error = worst(check_inputs(KERNELS, "cpu", rows, (2, 4), (12, 20), taps=taps, bias=bias, seed=rows))
+    assert error < 1e-6, name
+
+
+@pytest.mark.parametrize("rows", [1, 2, 17, 33])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"splits": 3},
+        {"splits": 1, "sinks": True},
+        {"splits": 4, "sinks": True, "gate": True, "window": 9},
+        {"splits": 2, "window": 50},
+        {"splits": 1, "gate": True},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_tree_attention(rows: int, options: dict[str, Any]) -> None:
+    name, error = worst(check_attention(KERNELS, "cpu", rows, (3, 1), 24, 77, seed=rows, **options))
+    assert error < 1e-6, name
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 64, 65])
+def test_tree_attention_at_every_border_of_a_block(length: int) -> None:
+    name, error = worst(check_attention(KERNELS, "cpu", 3, (2, 2), 16, length, splits=2))
+    assert error < 1e-6, name
+
+
+def test_tree_attention_in_half_precision() -> None:
+    errors = check_attention(KERNELS, "cpu", 5, (2, 1), 32, 70, dtype=torch.float16, splits=2)
+    assert worst(errors)[1] < 2e-3
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_elementwise(rows: int) -> None:
+    name, error = worst(check_elementwise(KERNELS, "cpu", rows))
+    assert error < 1e-6, name

@@ -1,0 +1,83 @@
+"""The Triton kernels on the device, against their twins in float64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from kernel_checks import (
+    check_attention,
+    check_delta,
+    check_elementwise,
+    check_inputs,
+    check_stacked_commit,
+    check_step,
+    dispatched,
+    worst,
+)
+
+pytestmark = pytest.mark.gpu
+
+KERNELS = dispatched()
+COARSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 6e-3}
+
+
+@pytest.mark.parametrize("kind", ["usual", "alike", "decaying"])
+@pytest.mark.parametrize("rows", [1, 2, 17, 65, 130, 257])
+def test_tree_delta(rows: int, kind: str) -> None:
+    name, error = worst(check_delta(KERNELS, "cuda", rows, (2, 6), (128, 128), kind=kind, padding=rows % 3))
+    assert error < 1e-5, name
+
+
+def test_commit_of_all_layers_at_once() -> None:
+    assert worst(check_stacked_commit(KERNELS, "cuda"))[1] < 1e-5
+
+
+def test_delta_step() -> None:
+    assert worst(check_step(KERNELS, "cuda", (2, 6), (128, 128)))[1] < 1e-5
+
+
+@pytest.mark.parametrize("dtype", COARSE)
+@pytest.mark.parametrize("rows", [1, 65])
+def test_delta_inputs(rows: int, dtype: torch.dtype) -> None:
+    name, error = worst(check_inputs(KERNELS, "cuda", rows, (2, 6), (128, 128), dtype=dtype))
+    assert error < COARSE[dtype], name
+
+
+@pytest.mark.parametrize("dtype", COARSE)
+@pytest.mark.parametrize(
+    ("heads", "width"), [((9, 3), 64), ((4, 4), 96), ((6, 2), 112), ((8, 2), 128), ((6, 1), 256)]
+)
+@pytest.mark.parametrize("rows", [1, 65])
+def test_tree_attention(rows: int, heads: tuple[int, int], width: int, dtype: torch.dtype) -> None:
+    for options in ({}, {"window": 20, "sinks": True}, {"gate": True}):
+        errors = check_attention(KERNELS, "cuda", rows, heads, width, 700, dtype=dtype, **options)
+        name, error = worst(errors)
+        assert error < COARSE[dtype], (name, options)
+
+
+@pytest.mark.parametrize("dtype", COARSE)
+def test_elementwise(dtype: torch.dtype) -> None:
+    name, error = worst(check_elementwise(KERNELS, "cuda", 65, dtype=dtype))
+    assert error < COARSE[dtype], name
+
+
+def test_a_graph_replays_with_another_length() -> None:
+    """Lengths are read on the device: what was captured at one holds for the next."""
+    from engine.kernels.attention import tree_attention, tree_attention_torch
+
+    length = torch.tensor([3], dtype=torch.int32, device="cuda")
+    keys, values = torch.randn(2, 2, 500, 64, device="cuda")
+    q, visible = (
+        torch.randn(4, 4, 64, device="cuda"),
+        torch.ones(4, 4, dtype=torch.bool, device="cuda").tril(),
+    )
+    tree_attention(q, keys, values, length, visible, 0.125)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = tree_attention(q, keys, values, length, visible, 0.125)
+    for now in (0, 65, 490, 3):
+        length.fill_(now)
+        graph.replay()
+        exact = tree_attention_torch(q.double(), keys.double(), values.double(), length, visible, 0.125)
+        assert (out - exact).abs().max() < 1e-5
