@@ -160,6 +160,13 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     add(models, "--drafter", metavar="NAME", help="drafter: the same (default: the preset's own)")
     add(models, "--device", type=device, metavar="NAME", help="auto, cpu, cuda or cuda:N (default auto)")
     add(models, "--dtype", type=choice("dtype", DTYPES), metavar="NAME", help=choices(DTYPES, load.dtype))
+    add(
+        models,
+        "--context",
+        type=whole("context", "of at least 1"),
+        metavar="N",
+        help="most tokens of prompt and answer together (default: the target's own, or what fits)",
+    )
 
 
 def _add_verification(group: argparse._ActionsContainer) -> None:

@@ -47,6 +47,14 @@ class Checkpoint:
             )
         return cls(role, folder, read_json(path))
 
+    @property
+    def quantization(self) -> str | None:
+        """The method by which the weights are quantised, as ``config.json`` has it; None for plain ones."""
+        config = self.config.get("quantization_config")
+        if not config:
+            return None
+        return str(config.get("quant_method")) if isinstance(config, dict) else "unknown"
+
     @cached_property
     def weight_names(self) -> tuple[str, ...]:
         """File names of the weights, which need not be here yet.

@@ -23,6 +23,7 @@ from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
 from engine.events import Loaded, Loading, ModelInfo
 from engine.hub import Source, fetch_weights, locate
+from engine.model_shape import drafter_shape, target_shape
 from engine.pair_check import (
     check_architecture,
     check_feature_inputs,
@@ -66,6 +67,7 @@ def load_pair(
     *,
     device: str = "auto",
     dtype: str = "auto",
+    context: int | None = None,
     progress: Callable[[Loading], None] | None = None,
 ) -> Pair:
     """Load a target and its drafter, ready to decode.
@@ -77,6 +79,7 @@ def load_pair(
         drafter: folder or hub id; None takes the preset's own, or none (mode ``ar`` only).
         device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: of all weights; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
+        context: most tokens of prompt and answer together; None is the target's own, or what fits.
         progress: told every stage as it begins.
 
     Raises:
@@ -88,11 +91,12 @@ def load_pair(
     stages.begin(1)
     _start()
     stages.begin(2)
-    config, dflash, place = _check(target, draft, device, dtype, stages.report)
+    checked = _check(target, draft, _Wish(device, dtype, context), stages.report)
+    config, dflash, place = checked.config, checked.dflash, checked.place
     stages.begin(3)
     codec = _read_codec(target.folder, config)
     stages.begin(4)
-    network = _load_target(target, config, place, dflash)
+    network = _load_target(target, checked)
     stages.begin(5)
     drafting = None if draft is None else _load_drafter(draft.folder, place)
     stages.begin(6)
@@ -178,18 +182,40 @@ def _start() -> None:
         importlib.import_module(module)
 
 
-def _check(
-    target: _Found, draft: _Found | None, device: str, dtype: str, report: Callable[[str], None]
-) -> tuple[Any, DFlashConfig | None, Place]:
+@dataclass(frozen=True)
+class _Wish:
+    """Where to compute and how long a text, in the settings' words."""
+
+    device: str
+    dtype: str
+    context: int | None
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """A pair that fits together and into the memory.
+
+    Attributes:
+        config: the target's text config, as transformers reads it.
+        context: tokens for which there is room.
+    """
+
+    config: Any
+    dflash: DFlashConfig | None
+    place: Place
+    context: int
+
+
+def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[str], None]) -> _Checked:
     """Everything that can be known before weights are read; weights of hub models are fetched in between."""
     from engine.place import Place
     from engine.target import LAYER_KINDS, SUPPORTED_MODEL_TYPES
-    from engine.target_load import NOT_TEXT, read_target_config
+    from engine.target_load import read_target_config
 
     check_architecture(target.checkpoint, SUPPORTED_MODEL_TYPES)
     config = read_target_config(target.checkpoint)
     check_layers(config, LAYER_KINDS)
-    place = Place.choose(device, dtype, config)
+    place = Place.choose(wish.device, wish.dtype, config)
     dflash = None
     if draft is not None:
         dflash = read_drafter_config(draft.checkpoint)
@@ -198,12 +224,36 @@ def _check(
         if found is not None:
             fetch_weights(found.source, found.checkpoint.weight_names, report)
             found.checkpoint.check_files()
-    parameters = target.checkpoint.count_parameters(skip=NOT_TEXT)
     if draft is not None and dflash is not None:
         check_feature_inputs(draft.checkpoint, dflash)
+    fitting = _fit(target, draft, config, dflash, place, wish.context)
+    return _Checked(config, dflash, place, fitting)
+
+
+def _fit(
+    target: _Found,
+    draft: _Found | None,
+    config: Any,
+    dflash: DFlashConfig | None,
+    place: Place,
+    asked: int | None,
+) -> int:
+    """The context for which there is room beside the weights."""
+    from engine.target_load import NOT_TEXT, reads_directly
+
+    shapes = [target_shape(config.to_dict())]
+    # Quantised weights are counted as what they are turned into.
+    quantised = target.checkpoint.quantization is not None
+    parameters = shapes[0].parameters if quantised else target.checkpoint.count_parameters(skip=NOT_TEXT)
+    if not reads_directly(place):
+        place.check_host(parameters)
+    if draft is not None and dflash is not None:
+        shapes.append(drafter_shape(vars(dflash)))
         parameters += draft.checkpoint.count_parameters()
-    place.check_memory(parameters)
-    return config, dflash, place
+    context = place.fit_context(parameters, shapes, asked)
+    if asked is None and context < shapes[0].context_length:
+        logger.warning("room for %d of the target's %d tokens", context, shapes[0].context_length)
+    return context
 
 
 def _read_codec(folder: Path, config: Any) -> Codec:
@@ -212,12 +262,13 @@ def _read_codec(folder: Path, config: Any) -> Codec:
     return Codec.from_folder(folder, vocab_size=config.vocab_size)
 
 
-def _load_target(target: _Found, config: Any, place: Place, dflash: DFlashConfig | None) -> Target:
+def _load_target(target: _Found, checked: _Checked) -> Target:
     from engine.target import Target
     from engine.target_load import load_target
 
-    model = load_target(target.checkpoint, config, place)
-    return Target(model, () if dflash is None else dflash.target_layer_ids)
+    model = load_target(target.checkpoint, checked.config, checked.place)
+    tapped = () if checked.dflash is None else checked.dflash.target_layer_ids
+    return Target(model, tapped, context_length=checked.context)
 
 
 def _load_drafter(folder: Path, place: Place) -> Drafter:

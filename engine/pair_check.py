@@ -13,6 +13,8 @@ from engine.drafter_config import DFlashConfig
 from engine.errors import EngineError
 
 MAX_BLOCK_SIZE = 256
+READABLE_QUANTIZATIONS = {"gpt_oss": ("mxfp4",)}
+"""By text model type, the quantised weights that are turned into plain ones as they are read."""
 _DFLASH_KEYS = ("dflash_config", "block_size", "mask_token_id", "target_layer_ids")
 
 
@@ -42,7 +44,7 @@ def check_architecture(target: Checkpoint, supported: tuple[str, ...]) -> None:
             f"The target in {target.folder} is of type {kind}, which is not supported.",
             "Supported types are " + ", ".join(supported) + ".",
         )
-    if target.config.get("quantization_config"):
+    if target.quantization not in (None, *READABLE_QUANTIZATIONS.get(kind or "", ())):
         raise EngineError(
             "unsupported_quantization",
             f"The target in {target.folder} is quantised, which is not supported.",

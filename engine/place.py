@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ from typing import Any
 import torch
 
 from engine.errors import EngineError
+from engine.model_shape import ModelShape
 from engine.settings import DTYPES
+
+LEAST_CONTEXT = 4096
+"""Tokens that must find room in the caches, unless fewer are asked for."""
+HEADROOM = 1.05
+"""What computing takes beside weights and caches, as a factor on them."""
+SHORT = torch.bfloat16
 
 
 @dataclass(frozen=True)
@@ -49,23 +57,77 @@ class Place:
             return "cpu"
         return f"{self.device} ({torch.cuda.get_device_name(self.device)})"
 
-    def check_memory(self, parameters: int) -> None:
-        """Say beforehand what cannot work: weights beyond the free memory.
+    def fit_context(self, parameters: int, shapes: Sequence[ModelShape], asked: int | None) -> int:
+        """How many tokens the caches can hold here, told before anything is read.
+
+        Args:
+            parameters: values in all weights.
+            shapes: the target's, then the drafter's if there is one.
+            asked: this many tokens and no fewer; None takes what fits, up to the target's own context.
+
+        Raises:
+            EngineError: ``out_of_memory`` when not even ``LEAST_CONTEXT`` or what was asked for fits,
+                ``bad_setting`` for more than the target's own.
+        """
+        longest = shapes[0].context_length
+        if asked is not None and not 1 <= asked <= longest:
+            raise EngineError(
+                "bad_setting",
+                f"The context cannot be {asked:,} tokens with this target.",
+                f"Choose a whole number from 1 to {longest:,}.",
+            )
+        least = asked or min(LEAST_CONTEXT, longest)
+        room = int(self.free_memory() / HEADROOM)
+        fits = _tokens(room, parameters, shapes, self.dtype)
+        if fits < least:
+            raise self._too_large(parameters, shapes, least, room)
+        return asked or min(longest, fits)
+
+    def check_host(self, parameters: int) -> None:
+        """Refuse weights that must pass through main memory on their way and have no room there.
 
         Raises:
             EngineError: ``out_of_memory``.
         """
-        needed = parameters * self.dtype.itemsize
-        if self.device.type == "cpu":
-            free, owner = free_memory(), "machine"
-        else:
-            free, owner = torch.cuda.mem_get_info(self.device)[0], "GPU"
+        needed, free = parameters * self.dtype.itemsize, free_memory()
         if needed > free:
             raise EngineError(
                 "out_of_memory",
-                f"The weights need {needed / 1e9:.1f} GB, but this {owner} has {free / 1e9:.1f} GB free.",
-                "Choose a smaller model or a shorter dtype (--dtype bfloat16), or free memory.",
+                f"The weights ({needed / 1e9:.1f} GB) pass through main memory on their way to the GPU, "
+                f"and that has {free / 1e9:.1f} GB free.",
+                "Install accelerate, with which they are read into the GPU directly.",
             )
+
+    def free_memory(self) -> int:
+        """Bytes that can be had where the pair computes."""
+        return free_memory() if self.device.type == "cpu" else torch.cuda.mem_get_info(self.device)[0]
+
+    def _too_large(
+        self, parameters: int, shapes: Sequence[ModelShape], context: int, room: int
+    ) -> EngineError:
+        size = self.dtype.itemsize
+        weights, caches = parameters * size, sum(shape.cache_bytes(context, size) for shape in shapes)
+        owner = "machine" if self.device.type == "cpu" else "GPU"
+        remedies = []
+        if _tokens(room, parameters, shapes, self.dtype) >= 256:
+            remedies.append(f"--context {_tokens(room, parameters, shapes, self.dtype)}")
+        if size > SHORT.itemsize and _tokens(room, parameters, shapes, SHORT) >= context:
+            remedies.append("--dtype bfloat16")
+        return EngineError(
+            "out_of_memory",
+            f"The weights ({weights / 1e9:.1f} GB) and caches for {context:,} tokens ({caches / 1e9:.1f} GB) "
+            f"do not fit into the {room / 1e9:.1f} GB that this {owner} can give them.",
+            f"It would fit with {' or with '.join(remedies)}."
+            if remedies
+            else "Choose a smaller model (ddtree-tui models tells what each needs), or free memory.",
+        )
+
+
+def _tokens(room: int, parameters: int, shapes: Sequence[ModelShape], dtype: torch.dtype) -> int:
+    """Tokens whose caches fit into ``room`` bytes beside the weights; negative when these alone do not."""
+    size = dtype.itemsize
+    fixed = parameters * size + sum(shape.cache_bytes(0, size) for shape in shapes)
+    return (room - fixed) // (size * max(1, sum(shape.per_token for shape in shapes)))
 
 
 def free_memory() -> int:

@@ -36,12 +36,14 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
         drafter: the same for the drafter; None takes the preset's own, or none (mode ``ar`` only).
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: of the weights; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
+        context: most tokens of prompt and answer together; None is the target's own, or what fits.
     """
 
     model: str = "demo"
     drafter: str | None = None
     device: str = "auto"
     dtype: str = "auto"
+    context: int | None = None
 
 
 class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.utils.quantization_config import Mxfp4Config
 
 from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
@@ -40,6 +42,14 @@ def read_target_config(target: Checkpoint) -> Any:
     return config
 
 
+def reads_directly(place: Place) -> bool:
+    """Whether weights are read into the device without passing through main memory as a whole.
+
+    transformers does that with accelerate only.
+    """
+    return place.device.type == "cpu" or importlib.util.find_spec("accelerate") is not None
+
+
 def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
     """The causal language model in eval mode, without gradients.
 
@@ -48,6 +58,14 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
             ``out_of_memory``.
     """
     auto_class: Any = AutoModelForCausalLM
+    options: dict[str, Any] = {}
+    if place.device.type == "cpu":
+        # One expert after another: the batched kernels round each row as its neighbours happen to fall.
+        options["experts_implementation"] = "eager"
+    elif reads_directly(place):
+        options["device_map"] = {"": place.device}
+    if target.quantization == "mxfp4":
+        options["quantization_config"] = Mxfp4Config(dequantize=True)
     try:
         model, report = auto_class.from_pretrained(
             str(target.folder),
@@ -58,8 +76,11 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
             local_files_only=True,
             trust_remote_code=False,
             output_loading_info=True,
+            **options,
         )
-        model.to(place.device)
+        model.to(device=place.device)
+        if target.quantization is not None:
+            _cast(model, place.dtype)
     except torch.OutOfMemoryError as error:
         raise EngineError(
             "out_of_memory",
@@ -72,6 +93,13 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
     if report["missing_keys"]:
         raise _bad_weights(target, "missing: " + ", ".join(sorted(report["missing_keys"])))
     return model.eval().requires_grad_(False)
+
+
+def _cast(model: Any, dtype: torch.dtype) -> None:
+    """Weights that were quantised come out as bfloat16 (transformers 5.17), whatever was asked for."""
+    for parameter in model.parameters():
+        if parameter.dtype == torch.bfloat16:
+            parameter.data = parameter.data.to(dtype)
 
 
 def _bad_weights(target: Checkpoint, detail: str) -> EngineError:

@@ -160,6 +160,7 @@ class Worker:
             settings.drafter,
             device=settings.device,
             dtype=settings.dtype,
+            context=settings.context,
             progress=self._emit,
         )
         self._emit(self._pair.info)

@@ -41,7 +41,7 @@ STAND_IN = """
             target_layer_ids=[], memory_bytes=1, seconds=0.1, context_length=10, vocab_size=10,
         )
 
-    def load_pair(model, drafter, *, device, dtype, progress):
+    def load_pair(model, drafter, *, device, dtype, context, progress):
         print("a stray print")
         os.write(1, b"a stray write\\n")
         sys.__stdout__.write("another\\n")

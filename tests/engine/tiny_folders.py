@@ -70,30 +70,16 @@ def write_tokenizer(folder: Path, *, template: str | None = TEMPLATE) -> None:
 
 
 def tiny_target(family: str = "qwen3_5", **changes: Any) -> Any:
-    """A random causal LM of a supported family (``qwen3_5``, ``qwen3``, ``llama``), float32."""
+    """A random causal LM of a family of ``tiny_models``, float32, with this module's sizes."""
     import torch
-    from transformers import (
-        LlamaConfig,
-        LlamaForCausalLM,
-        Qwen3_5ForCausalLM,
-        Qwen3_5TextConfig,
-        Qwen3Config,
-        Qwen3ForCausalLM,
-    )
+    from tiny_models import tiny_config
+    from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
     torch.manual_seed(0)
-    shape = SHAPE | {"tie_word_embeddings": True} | changes
-    if family == "qwen3":
-        return Qwen3ForCausalLM(Qwen3Config(**shape))
-    if family == "llama":
-        return LlamaForCausalLM(LlamaConfig(**shape))
-    delta = {
-        "linear_num_key_heads": 2,
-        "linear_num_value_heads": 4,
-        "linear_key_head_dim": 8,
-        "linear_value_head_dim": 8,
-    }
-    return Qwen3_5ForCausalLM(Qwen3_5TextConfig(**shape, **delta))
+    config = tiny_config(family)
+    own = {name: size for name, size in SHAPE.items() if name not in ("intermediate_size", "head_dim")}
+    values = config.to_dict() | own | {"tie_word_embeddings": True} | changes
+    return AutoModelForCausalLM.from_config(type(config).from_dict(values))
 
 
 def write_target(folder: Path, family: str = "qwen3_5", **changes: Any) -> Path:
