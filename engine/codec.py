@@ -174,11 +174,7 @@ class Codec:
 
     def _check(self, messages: Sequence[Message], thinking: bool) -> None:
         for message in messages:
-            if not (
-                isinstance(message, Mapping)
-                and isinstance(message.get("role"), str)
-                and isinstance(message.get("content"), str)
-            ):
+            if not _is_message(message):
                 raise EngineError(
                     "bad_prompt",
                     "A message of the conversation has no role or no text.",
@@ -296,6 +292,12 @@ def _check_not_empty(ids: Sequence[int]) -> None:
             "The target's tokenizer and chat template leave nothing of the prompt.",
             "Type something else, or check the target's chat template.",
         )
+
+
+def _is_message(message: object) -> bool:
+    if not isinstance(message, Mapping):
+        return False
+    return isinstance(message.get("role"), str) and isinstance(message.get("content"), str)
 
 
 def _is_unicode(text: object) -> bool:
