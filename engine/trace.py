@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from engine.errors import EngineError
+from engine.event_check import check_event
 from engine.events import AnyEvent, Failed, Loading, decode_event, encode_event
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -41,11 +42,12 @@ class TraceWriter:
             new = os.O_CREAT | os.O_EXCL if self._made_file else 0
             self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | new, 0o666)
         except FileExistsError as error:
-            raise EngineError(
-                "trace_write",
-                f"The trace file {path} exists already.",
-                "Choose another name, or remove the file first.",
-            ) from error
+            if path.is_dir():
+                message, hint = f"{path} is a folder, not a trace file.", "Name a new file."
+            else:
+                message = f"The trace file {path} exists already."
+                hint = "Choose another name, or remove the file first."
+            raise EngineError("trace_write", message, hint) from error
         except OSError as error:
             raise self._failure(error, "Choose a file in a folder that exists and can be written.") from error
 
@@ -185,7 +187,9 @@ def _decode_line(line: bytes, number: int, path: Path) -> AnyEvent | None:
             "Check that the file was written by ddtree-tui --trace.",
         )
     try:
-        return decode_event(line)
+        event = decode_event(line)
+        if event is not None:
+            check_event(event)
     except EngineError as error:
         if error.kind == "trace_version" and b'"v"' in line:
             raise EngineError(
@@ -198,6 +202,7 @@ def _decode_line(line: bytes, number: int, path: Path) -> AnyEvent | None:
             message = f"Line {number} of {path} is broken."
             hint = f"Lines 1 to {number - 1} are intact: cut the file there to open them."
         raise EngineError("bad_trace", message, hint, error.detail) from error
+    return event
 
 
 def _is_device(path: Path) -> bool:

@@ -169,6 +169,20 @@ def test_a_broken_line_in_the_middle_is_named(tmp_path):
     assert "1 to 1" in error.hint
 
 
+def test_an_event_that_contradicts_itself_is_a_broken_line(tmp_path):
+    path = record(tmp_path / "trace", [LOADED, Tokens(raw={"3": "not hex"}), FINISHED])
+    error = refused(path)
+    assert error.kind == "bad_trace"
+    assert "Line 2" in error.message
+    assert "hexadecimal" in error.detail
+
+
+def test_a_folder_is_not_said_to_be_a_trace_that_exists(tmp_path):
+    with pytest.raises(EngineError, match="is a folder") as caught:
+        TraceWriter(tmp_path)
+    assert caught.value.kind == "trace_write"
+
+
 def test_another_schema_version_is_refused(tmp_path):
     path = record(tmp_path / "run.jsonl")
     path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":2', 1))

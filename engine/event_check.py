@@ -1,0 +1,97 @@
+"""Whether an event agrees with itself, as those of the engine do. Imports no torch.
+
+The schema says which fields there are; readers also rely on how they fit together, and a file may hold
+anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.errors import EngineError
+from engine.events import AnyEvent, Candidates, Nodes, Prefilled, Round, Tokens
+
+_ID_DIGITS = 18
+_ROOT = -1
+
+
+def check_event(event: AnyEvent) -> None:
+    """Check what ``engine.events`` promises beyond the types.
+
+    Raises:
+        EngineError: ``bad_trace`` that names what contradicts what.
+    """
+    match event:
+        case Tokens():
+            _check_tokens(event)
+        case Prefilled():
+            _check_ids("prompt", event.prompt_ids)
+            _check_ids("first token", [event.first_id])
+        case Round():
+            _check_round(event)
+
+
+def _check_tokens(event: Tokens) -> None:
+    for key in (*event.pieces, *event.raw):
+        _require(key.isascii() and key.isdecimal() and len(key) <= _ID_DIGITS, f"{key!r} is no token id")
+    for key, data in event.raw.items():
+        try:
+            bytes.fromhex(data)
+        except ValueError:
+            raise _contradiction(f"the bytes of token {key} are not hexadecimal") from None
+    _check_ids("special", event.special)
+
+
+def _check_round(event: Round) -> None:
+    nodes, count = event.nodes, len(event.nodes.ids)
+    for name in Nodes.__struct_fields__:
+        _require(len(getattr(nodes, name)) == count, f"{count} nodes have another number of {name}")
+    for node, parent in enumerate(nodes.parents):
+        _require(_ROOT <= parent < node, f"node {node} comes before its parent {parent}")
+        above = 0 if parent == _ROOT else nodes.depths[parent]
+        _require(nodes.depths[node] == above + 1, f"node {node} is not one deeper than its parent")
+    for name in ("ids", "logprobs", "gaps"):
+        _require(len(getattr(event.target, name)) == count + 1, f"the target has another number of {name}")
+    parent = _ROOT
+    for node in event.accepted:
+        _require(0 <= node < count and nodes.parents[node] == parent, f"node {node} ends no accepted path")
+        parent = node
+    _require(event.acceptance_length == len(event.committed_ids), "the acceptance length is another")
+    if event.miss is not None:
+        _require(event.miss.depth >= 1 and event.miss.rank >= 0, "the near miss is nowhere")
+        _check_ids("near miss", [event.miss.id])
+    for name in ("drafter_topk", "target_topk"):
+        _check_candidates(name, getattr(event, name))
+    _check_ids("node", nodes.ids)
+    _check_ids("target", event.target.ids)
+    _check_ids("committed", event.committed_ids)
+    _check_ids("root", [event.root_id])
+    if event.bonus_id is not None:
+        _check_ids("bonus", [event.bonus_id])
+
+
+def _check_candidates(name: str, candidates: Candidates | None) -> None:
+    if candidates is not None:
+        lengths = [[len(row) for row in rows] for rows in (candidates.ids, candidates.logprobs)]
+        _require(lengths[0] == lengths[1], f"{name} has ids without log-probabilities")
+        for row in candidates.ids:
+            _check_ids(name, row)
+
+
+def _check_ids(what: str, ids: Iterable[int]) -> None:
+    for token_id in ids:
+        _require(0 <= token_id < 10**_ID_DIGITS, f"{token_id} is no token id ({what})")
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise _contradiction(otherwise)
+
+
+def _contradiction(what: str) -> EngineError:
+    return EngineError(
+        "bad_trace",
+        "An event contradicts itself.",
+        "Check that the file was written by ddtree-tui --trace and was not changed.",
+        what,
+    )

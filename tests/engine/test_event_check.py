@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from engine.errors import EngineError
+from engine.event_check import check_event
+from engine.events import (
+    AnyEvent,
+    Candidates,
+    Miss,
+    Nodes,
+    Prefilled,
+    Round,
+    StageTimes,
+    TargetRows,
+    Tokens,
+    decode_event,
+    encode_event,
+)
+from engine.settings import DecodeSettings
+
+PREFILLED = Prefilled(
+    prompt_ids=[1, 2],
+    prompt_text="Hi",
+    messages=[{"role": "user", "content": "Hi"}],
+    thinking=False,
+    settings=DecodeSettings(),
+    stop_ids=[0],
+    seconds=0.1,
+    first_id=3,
+)
+TOKENS = Tokens(pieces={"1": "a"}, raw={"2": "ff"}, special=[3])
+# The root's children are nodes 0 and 1, node 0's are 2 and 3; accepted are 0 and 3, then comes the bonus.
+ROUND = Round(
+    index=0,
+    mode="tree",
+    position=2,
+    root_id=3,
+    nodes=Nodes(
+        ids=[4, 5, 6, 7],
+        parents=[-1, -1, 0, 0],
+        depths=[1, 1, 2, 2],
+        logprobs=[-0.1, -1.0, -0.2, -2.0],
+        ranks=[0, 1, 0, 1],
+    ),
+    target=TargetRows(ids=[4, 7, 9, 9, 8], logprobs=[-0.1] * 5, gaps=[1.0] * 5),
+    accepted=[0, 3],
+    bonus_id=8,
+    miss=Miss(depth=3, id=8, rank=2, logprob=-3.0, beyond=False),
+    committed_ids=[4, 7, 8],
+    acceptance_length=3,
+    ms=StageTimes(),
+    drafter_topk=Candidates(ids=[[4, 5]], logprobs=[[-0.1, -1.0]]),
+)
+
+
+@pytest.mark.parametrize("event", [PREFILLED, TOKENS, ROUND], ids=lambda event: type(event).__name__)
+def test_an_event_that_agrees_with_itself_passes(event: AnyEvent) -> None:
+    check_event(event)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nodes.parents": [-1, -1, 0, 9]},
+        {"nodes.parents": [-1, -1, 3, 0]},
+        {"nodes.parents": [-1, -1, -2, 0]},
+        {"nodes.parents": [-1, -1, 0]},
+        {"nodes.depths": [1, 1, 2, 10**12]},
+        {"nodes.depths": [0, 1, 1, 1]},
+        {"nodes.logprobs": []},
+        {"nodes.ranks": [0]},
+        {"nodes.ids": [4, 5, 6, -7]},
+        {"target.ids": [4, 7]},
+        {"target.gaps": []},
+        {"accepted": [0, 4]},
+        {"accepted": [3]},
+        {"accepted": [-1]},
+        {"acceptance_length": 10**12},
+        {"committed_ids": [4, 7, -8]},
+        {"root_id": -1},
+        {"bonus_id": 10**18},
+        {"miss.depth": 0},
+        {"drafter_topk.logprobs": [[-0.1]]},
+        {"drafter_topk.ids": []},
+    ],
+    ids=str,
+)
+def test_a_round_that_contradicts_itself_is_refused(changes: dict[str, Any]) -> None:
+    refuse(changed(ROUND, changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pieces": {"x": "a"}},
+        {"pieces": {"-1": "a"}},
+        {"pieces": {"9" * 5000: "a"}},
+        {"raw": {"2": "zz"}},
+        {"raw": {"2": "f"}},
+        {"raw": {"\u0663": "ff"}},
+        {"special": [-1]},
+    ],
+    ids=lambda changes: str(changes)[:40],
+)
+def test_tokens_that_cannot_be_are_refused(changes: dict[str, Any]) -> None:
+    refuse(changed(TOKENS, changes))
+
+
+def test_a_prompt_of_no_tokens_that_exist_is_refused() -> None:
+    refuse(changed(PREFILLED, {"prompt_ids": [-1]}))
+    refuse(changed(PREFILLED, {"first_id": -1}))
+
+
+def changed(event: AnyEvent, changes: dict[str, Any]) -> AnyEvent:
+    """The event with fields, or fields of fields, replaced; by way of JSON, as a file would hold it."""
+    fields = msgspec.json.decode(encode_event(event))
+    for path, value in changes.items():
+        *outer, last = path.split(".")
+        place = fields
+        for name in outer:
+            place = place[name]
+        place[last] = value
+    result = decode_event(msgspec.json.encode(fields))
+    assert result is not None
+    return result
+
+
+def refuse(event: AnyEvent) -> None:
+    with pytest.raises(EngineError) as caught:
+        check_event(event)
+    assert caught.value.kind == "bad_trace"
+    assert caught.value.detail
