@@ -279,7 +279,7 @@ def _shape(tall: int, width: int, itemsize: int) -> tuple[int, int, int, int]:
 def _splits(others: int, tall: int, width: int, columns: int, block: int, device: torch.device) -> int:
     """So many that the multiprocessors are busy: one large tile each, or several small ones."""
     each = 1 if tall == 128 and width > 128 else 2 if tall >= 64 else 4
-    return max(1, min(multiprocessors(device) * each // others, triton.cdiv(columns, block), 128))
+    return max(1, min(multiprocessors(device) * each // others, -(-columns // block), 128))
 
 
 def kv_write(k: Tensor, v: Tensor, keys: Tensor, values: Tensor, length: Tensor) -> None:
