@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 
-from rich.console import RenderableType
 from rich.text import Text
 from textual.app import App, ComposeResult, SystemCommand
 from textual.containers import Horizontal
@@ -61,7 +60,6 @@ class PlaygroundApp(App[None]):
         self.options = options
         self.paints = 0
         self._dirty = True
-        self._ending = False
         self._last_paint = 0.0
         self._prompt_to_send = options.prompt
         self.register_theme(DARK)
@@ -126,7 +124,7 @@ class PlaygroundApp(App[None]):
 
     async def _tick(self) -> None:
         """Take in events and paint the newest state, at most 15 times a second."""
-        if self._ending:
+        if not self.is_running:
             return
         now = time.monotonic()
         if now >= self._last_paint + PAINT_SECONDS:
@@ -159,7 +157,7 @@ class PlaygroundApp(App[None]):
 
     async def _paint_at_once(self) -> None:
         """Paint; whatever the widgets want to redraw goes to the terminal in one piece."""
-        if self._ending:
+        if not self.is_running:
             return
         with self.batch_update():
             self._paint(time.monotonic())
@@ -378,11 +376,6 @@ class PlaygroundApp(App[None]):
         self.changed()
 
     # Problems and the end
-
-    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """End the app. Its widgets go one by one: from now on nothing is painted."""
-        self._ending = True
-        super().exit(result, return_code, message)
 
     def _show_problems(self) -> None:
         for problem in self.controller.take_problems():

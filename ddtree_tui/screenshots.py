@@ -70,23 +70,18 @@ async def shoot(scene: Scene, controller: Controller, options: AppOptions) -> st
     """
     app = PlaygroundApp(controller, options)
     async with app.run_test(size=(scene.columns, scene.rows)) as pilot:
-        try:
-            if scene.light:
-                await pilot.press("ctrl+t")
-            if controller.playback is None:
-                await _until(
-                    pilot, controller, lambda: controller.session.phase is Phase.READY, SECONDS_TO_LOAD
-                )
-            else:
-                await pilot.press("a")
-            if scene.prompt:
-                await _answer(pilot, controller, scene)
-            if scene.keys:
-                await pilot.press(*scene.keys)
-            await pilot.pause(0.4)
-            return tidy_svg(app.export_screenshot(title="ddtree-tui"))
-        finally:
-            app.exit()
+        if scene.light:
+            await pilot.press("ctrl+t")
+        if controller.playback is None:
+            await _until(pilot, controller, lambda: controller.session.phase is Phase.READY, SECONDS_TO_LOAD)
+        else:
+            await pilot.press("a")
+        if scene.prompt:
+            await _answer(pilot, controller, scene)
+        if scene.keys:
+            await pilot.press(*scene.keys)
+        await pilot.pause(0.4)
+        return tidy_svg(app.export_screenshot(title="ddtree-tui"))
 
 
 async def _answer(pilot: Pilot[None], controller: Controller, scene: Scene) -> None:

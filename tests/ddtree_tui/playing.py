@@ -95,7 +95,6 @@ async def playing(
         try:
             yield Playing(app, pilot, engine)
         finally:
-            app.exit()
             controller.shut_down()
 
 
@@ -113,4 +112,3 @@ async def replaying(
             await pilot.press("a")
             await playing.settle()
         yield playing
-        app.exit()
