@@ -34,7 +34,8 @@ class Pair:
     def __post_init__(self) -> None:
         object.__setattr__(self, "session", Session(self.target, self.drafter))
         if self.on_device is None:
-            object.__setattr__(self, "on_device", self.target.device.type == "cuda")
+            fits = self.target.device.type == "cuda" and self.target.fixed_shapes
+            object.__setattr__(self, "on_device", fits)
 
     @property
     def runner(self) -> StaticRunner:

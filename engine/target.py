@@ -84,6 +84,13 @@ class Target:
             delta_layer.install(module)
 
     @property
+    def fixed_shapes(self) -> bool:
+        """Whether a pass has the same shapes whatever the values: not with experts, which are sent the rows
+        that are routed to them."""
+        config = self.model.config
+        return not any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
+
+    @property
     def delta_modules(self) -> list[nn.Module]:
         """The gated-delta layers' own modules, in order."""
         layers: list[Any] = list(self._layers)

@@ -119,7 +119,7 @@ class StaticRound:
         )
         self.accepted = on_path.sum() - 1
         path = torch.where(order <= self.accepted, path, leaf)
-        self.bonus = self.choices[leaf]
+        self.bonus = pick(self.choices, leaf)
         row_ids = torch.cat((state.root_id, self.tree.token_ids))
         following = row_ids[torch.cat((path[1:], leaf[None]))]
         self.tokens = torch.where(order < self.accepted, following, self.bonus)
@@ -142,7 +142,7 @@ class StaticRound:
         # Behind those still pending; what is past the count is written over by the next round.
         features = self.features[self.path].to(state.features.dtype)
         state.features.index_copy_(0, state.feature_rows + self._order, features)
-        last = self.tokens[(self.count - 1).clamp(min=0)]
+        last = pick(self.tokens, (self.count - 1).clamp(min=0))
         state.root_id.copy_(torch.where(active, last, state.root_id))
         state.length.add_(self.count)
         state.feature_rows.add_(self.count)
@@ -196,9 +196,14 @@ class StaticRound:
         if self.bucket.mode == "ar":
             return none, self.target_logits.new_zeros(())
         depths, vocab = self.draft_logits.shape
-        scores = self.draft_logits[self.accepted.clamp(max=depths - 1)]
-        score = scores[self.bonus]
+        scores = pick(self.draft_logits, self.accepted.clamp(max=depths - 1))
+        score = pick(scores, self.bonus)
         before = torch.arange(vocab, device=scores.device) < self.bonus
         rank = (scores > score).sum() + ((scores == score) & before).sum()
         drafted = (self.accepted < depths) & (self.accepted + 1 < self.state.remaining)
         return torch.where(drafted, rank, none), score - torch.logsumexp(scores, dim=-1)
+
+
+def pick(values: Tensor, place: Tensor) -> Tensor:
+    """``values[place]`` for a place on the device, int64 (); indexing with it would wait for its value."""
+    return values.index_select(0, place.reshape(1))[0]

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 import torch
 from test_decode import PROMPT, caches_equal_the_text, ids_of, rounds_of
-from tiny_models import FAMILIES, STOP_ID, tiny_pair
+from tiny_models import FAMILIES, STOP_ID, VOCAB, tiny_pair
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from engine.cache import KeyValueRows
 from engine.control import Control
@@ -18,7 +19,7 @@ from engine.errors import EngineError
 from engine.events import Round, StageTimes
 from engine.pair import Pair
 from engine.static.record import Record
-from engine.static.runner import StaticRunner
+from engine.static.runner import STAGES, StaticRunner
 from engine.target import Target
 
 SAMPLED = {"temperature": 0.8, "top_p": 0.95, "seed": 3}
@@ -69,12 +70,12 @@ def knowing_drafter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random drafters are never right; this one shifts its logits towards the target's favourites, the same
     way in both loops, so that paths of several nodes are accepted."""
     logits = Drafter.logits
+    bias = torch.zeros(VOCAB)
+    bias[FAVOURITES] = 4.0
 
     def biased(self: Drafter, hidden: torch.Tensor, head: torch.nn.Module) -> torch.Tensor:
         out = logits(self, hidden, head)
-        favourites = torch.zeros(out.shape[-1], dtype=out.dtype)
-        favourites[FAVOURITES] = 4.0
-        return out + favourites
+        return out + bias
 
     monkeypatch.setattr(Drafter, "logits", biased)
 
@@ -223,6 +224,33 @@ def addresses(pair: Pair) -> list[int]:
         if isinstance(layer, KeyValueRows):
             tensors += layer.buffers()
     return [tensor.data_ptr() for tensor in tensors]
+
+
+class NoWaiting(TorchDispatchMode):
+    """Refuses what would make a GPU's host wait, or cannot be captured: values read, shapes from values."""
+
+    FORBIDDEN = ("item", "is_nonzero", "_local_scalar_dense", "nonzero", "masked_select", "unique", "lift_fresh", "equal")
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.__name__.split(".")[0]
+        assert name.strip("_") not in {each.strip("_") for each in self.FORBIDDEN}, f"{name} waits"
+        indices = args[1] if name in ("index", "index_put", "index_put_") else []
+        assert not any(i is not None and i.dtype == torch.bool for i in indices), f"{name} by a mask waits"
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("settings", [{"mode": "ar"}, {"mode": "chain"}, {"budget": 16}], ids=str)
+@pytest.mark.parametrize("sampling", [{}, SAMPLED], ids=["greedy", "sampled"])
+def test_stages_never_wait_for_the_device(family: str, settings: Any, sampling: Any) -> None:
+    if family in ("qwen3_moe", "qwen3_5_moe", "qwen3_next", "gpt_oss"):
+        pytest.skip("transformers' experts read their routing on the host")
+    _, device = both(family)
+    run(device, **settings, **sampling)
+    (stages,) = device.runner._rounds.values()
+    with torch.inference_mode(), NoWaiting():
+        for stage in STAGES:
+            getattr(stages, stage)()
 
 
 def test_records_come_back_as_they_were_packed() -> None:

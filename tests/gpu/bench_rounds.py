@@ -126,7 +126,7 @@ def random_pair(shape: str, context: int, device: torch.device, dtype: torch.dty
         with torch.device("meta"):
             model = kind(config)
         model = model.to_empty(device=device)
-        drafter = Drafter(drafter_shape(settings)).to(dtype)
+        drafter = Drafter(drafter_shape(settings)).to(device, dtype)
     torch.set_default_dtype(before)
     torch.manual_seed(0)
     for module in (model, drafter):
