@@ -162,11 +162,6 @@ class _Drawing:
             return text + rank, cells + len(rank)
         return text, cells
 
-    def cells(self, place: int, detail: Detail) -> int:
-        """Cells of an inner place: the root or a node."""
-        probability_cells = 4 if place >= 0 and detail.probabilities else 0
-        return 1 + detail.spaced + self.text(place, ROOT, detail.label)[1] + probability_cells
-
     def parts(self, place: int, parent: int, room: int, with_probability: bool) -> tuple[list[Part], int]:
         """Glyph, label of at most ``room`` cells and probability of a place, and the cells they take."""
         state = self.shape.state(place)
@@ -191,12 +186,13 @@ class _Horizontal(_Drawing):
     """Columns by depth. A row's last place may run on to the right: only inner places widen a column."""
 
     def choose_detail(self) -> Detail:
-        self._inner: dict[int, list[int]] = {}
-        self._last: dict[int, int] = {}
+        self._widest: dict[int, int] = {}  # label of an inner place, by depth
+        self._last: dict[int, int] = {}  # cells of a row's last place, without its probability
         for node, entries in self.entries.items():
             depth = self.shape.depth(node)
             if entries:
-                self._inner.setdefault(depth, []).append(node)
+                cells = self.text(node, ROOT, MAX_LABEL)[1]
+                self._widest[depth] = max(self._widest.get(depth, 0), cells)
             for entry in entries:
                 if entry < 0 or not self.entries[entry]:
                     cells = 3 + self.text(entry, node, MAX_LABEL)[1]
@@ -221,8 +217,9 @@ class _Horizontal(_Drawing):
         """Where each depth's glyphs start."""
         starts = {0: 0}
         for depth in range(max(self._last, default=0)):
-            widest = max((self.cells(node, detail) for node in self._inner.get(depth, [])), default=0)
-            starts[depth + 1] = starts[depth] + widest + (detail.gap >= 4) + detail.gap
+            label = 1 + detail.spaced + min(self._widest.get(depth, 0), detail.label)
+            probability_cells = len(" .03") if detail.probabilities and depth else 0
+            starts[depth + 1] = starts[depth] + label + probability_cells + (detail.gap >= 4) + detail.gap
         return starts
 
     def lines(self) -> Iterator[Line]:

@@ -69,11 +69,8 @@ async def measure(nodes: int, *, columns: int, rows: int, rounds: int, unfolded:
             await pilot.pause(0.07)
             controller.viewpoint.choose(index, len(session.rounds))
             start = time.perf_counter()
-            app.changed()
-            update = app.screen._compositor.render_update(full=True)
-            app.console.render_str("")
-            for _segment in app.console.render(update):
-                pass
+            app._paint(time.monotonic())
+            app.console.print(app.screen._compositor.render_update(full=True), end="")
             screens.append(1000 * (time.perf_counter() - start))
     return Cost(statistics.median(layouts), statistics.median(trees), statistics.median(screens))
 

@@ -11,11 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from make_recording import Recording
+from make_recording import VOCABULARY, Recording, conversation, spelled
 from playing import Playing, playing, replaying
 
+from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.engine_link import EngineLink
+from ddtree_tui.labels import Labels
 from ddtree_tui.playground import PlaygroundApp
+from ddtree_tui.tree_layout import lay_out
+from ddtree_tui.vocabulary import SeenVocabulary
 from engine.commands import Generate
 from engine.events import AnyEvent, Finished, Loaded, Round
 from engine.settings import DecodeSettings, LoadSettings
@@ -158,3 +162,19 @@ def test_a_trace_is_written_while_the_app_looks_away(worker_path: None, tmp_path
     events = read_trace(trace).events
     assert sum(isinstance(event, Round) for event in events) == 60
     assert sum(isinstance(event, Round) for event in link.drain()) == 60
+
+
+@pytest.mark.parametrize(("nodes", "milliseconds"), [(64, 5.0), (1024, 25.0)])
+def test_a_tree_is_laid_out_quickly(nodes: int, milliseconds: float) -> None:
+    """Processor time, folded to a screen and with every node; bench_paint.py measures the painting too."""
+    rounds = [event for event in conversation(0, budget=nodes, rounds=8) if isinstance(event, Round)]
+    vocabulary = SeenVocabulary()
+    vocabulary.add(spelled(list(range(len(VOCABULARY)))))
+    labels = Labels(vocabulary)
+    for rows in (17, None):
+        start = time.process_time()
+        for round_ in rounds:
+            lay_out(DraftShape.of(round_), labels, 118, rows)
+        spent = 1000 * (time.process_time() - start) / len(rounds)
+        print(f"{nodes} nodes, {'folded' if rows else 'unfolded'}: {spent:.2f} ms")
+        assert spent < milliseconds
