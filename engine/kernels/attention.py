@@ -46,7 +46,7 @@ def tree_attention(
         (R, Hq, d) in the type of ``q``; scores and sums in float32.
     """
     if use_triton(q):
-        from engine.kernels.jit import attention as jit
+        import engine.kernels.jit.attention as jit
 
         return jit.tree_attention(
             q, keys, values, length, visible, scale,
@@ -124,7 +124,7 @@ def kv_write(k: Tensor, v: Tensor, keys: Tensor, values: Tensor, length: Tensor)
         length: int32, one element; length + R ≤ capacity.
     """
     if use_triton(keys):
-        from engine.kernels.jit import attention as jit
+        import engine.kernels.jit.attention as jit
 
         jit.kv_write(k, v, keys, values, length)
     else:
@@ -150,7 +150,7 @@ def kv_commit(keys: Tensor, values: Tensor, path: Tensor, count: Tensor, length:
         length: int32, one element: the columns before the tree's.
     """
     if use_triton(keys):
-        from engine.kernels.jit import attention as jit
+        import engine.kernels.jit.attention as jit
 
         jit.kv_commit(keys, values, path, count, length)
     else:

@@ -63,7 +63,7 @@ def tree_delta(
         o (R, Hv, dv), and the solution from which any path can be committed.
     """
     if use_triton(state):
-        from engine.kernels.jit import delta as jit
+        import engine.kernels.jit.delta as jit
 
         return jit.tree_delta(q, k, v, g, beta, visible, state, out=out, u=u, decay=decay)
     return tree_delta_torch(q, k, v, g, beta, visible, state, out=out, u=u, decay=decay)
@@ -117,7 +117,7 @@ def tree_delta_commit(
         ``out``.
     """
     if use_triton(state):
-        from engine.kernels.jit import delta as jit
+        import engine.kernels.jit.delta as jit
 
         return jit.tree_delta_commit(state, solution, path, count, out)
     return tree_delta_commit_torch(state, solution, path, count, out)
@@ -164,7 +164,7 @@ def delta_step(
         o (1, Hv, dv).
     """
     if use_triton(state):
-        from engine.kernels.jit import delta as jit
+        import engine.kernels.jit.delta as jit
 
         return jit.delta_step(q, k, v, g, beta, state, count, out=out)
     return delta_step_torch(q, k, v, g, beta, state, count, out=out)

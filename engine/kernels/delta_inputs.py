@@ -60,7 +60,7 @@ def tree_conv(
         (R, C) in the type of ``inputs``; summed in float32.
     """
     if use_triton(inputs):
-        from engine.kernels.jit import delta_inputs as jit
+        import engine.kernels.jit.delta_inputs as jit
 
         return jit.tree_conv(inputs, window, parents, weight, bias, out=out)
     return tree_conv_torch(inputs, window, parents, weight, bias, out=out)
@@ -95,7 +95,7 @@ def conv_window(window: Tensor, inputs: Tensor, path: Tensor, count: Tensor, out
         ``out``.
     """
     if use_triton(window):
-        from engine.kernels.jit import delta_inputs as jit
+        import engine.kernels.jit.delta_inputs as jit
 
         return jit.conv_window(window, inputs, path, count, out)
     return conv_window_torch(window, inputs, path, count, out)
@@ -138,7 +138,7 @@ def delta_inputs(
         dims: dk, dv.
     """
     if use_triton(mixed):
-        from engine.kernels.jit import delta_inputs as jit
+        import engine.kernels.jit.delta_inputs as jit
 
         return jit.delta_inputs(mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims)
     return delta_inputs_torch(mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims)

@@ -33,7 +33,7 @@ def rms_norm(
         The normed rows, and what they were before the norm: x + residual, or ``x`` itself.
     """
     if use_triton(x):
-        from engine.kernels.jit import elementwise as jit
+        import engine.kernels.jit.elementwise as jit
 
         return jit.rms_norm(x, weight, eps, residual=residual, one_plus=one_plus)
     return rms_norm_torch(x, weight, eps, residual=residual, one_plus=one_plus)
@@ -66,7 +66,7 @@ def gated_rms_norm(x: Tensor, gate: Tensor, weight: Tensor, eps: float) -> Tenso
         (R, heads, d) in the type of ``gate``.
     """
     if use_triton(x):
-        from engine.kernels.jit import elementwise as jit
+        import engine.kernels.jit.elementwise as jit
 
         return jit.gated_rms_norm(x, gate, weight, eps)
     return gated_rms_norm_torch(x, gate, weight, eps)
@@ -89,7 +89,7 @@ def swiglu(gate: Tensor, up: Tensor) -> Tensor:
         (R, width), contiguous.
     """
     if use_triton(gate):
-        from engine.kernels.jit import elementwise as jit
+        import engine.kernels.jit.elementwise as jit
 
         return jit.swiglu(gate, up)
     return swiglu_torch(gate, up)
@@ -127,7 +127,7 @@ def rotate_heads(
         (R, heads, d).
     """
     if use_triton(x):
-        from engine.kernels.jit import elementwise as jit
+        import engine.kernels.jit.elementwise as jit
 
         return jit.rotate_heads(x, cos, sin, weight=weight, eps=eps, one_plus=one_plus, out=out)
     return rotate_heads_torch(x, cos, sin, weight=weight, eps=eps, one_plus=one_plus, out=out)
@@ -185,7 +185,7 @@ def attention_inputs(
         The rotated queries (R, Hq, d).
     """
     if use_triton(q):
-        from engine.kernels.jit import elementwise as jit
+        import engine.kernels.jit.elementwise as jit
 
         return jit.attention_inputs(
             q, k, v, cos, sin, keys, values, length,

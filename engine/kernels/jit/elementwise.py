@@ -12,7 +12,7 @@ from engine.kernels.jit.launch import innermost_contiguous, on_device, power_of_
 
 @triton.jit
 def _scaled(x, factor, weight, dims, D, ONE_PLUS: tl.constexpr, dtype: tl.constexpr):
-    """The product x · factor · weight with the roundings of transformers; float32 values of type ``dtype``."""
+    """The product x · factor · weight, rounded to ``dtype`` where transformers rounds; float32."""
     w = tl.load(weight + dims, mask=dims < D, other=0.0).to(tl.float32)
     if ONE_PLUS:
         return (x * factor * (1.0 + w)).to(dtype).to(tl.float32)

@@ -1,0 +1,99 @@
+"""Compiles every kernel for a Hopper GPU, without one, and prints the names of those that compiled.
+
+The interpreter takes code that the compiler refuses (a variable of two shapes, say). Triton's compiler needs
+no device, only to be told which one to compile for.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+os.environ.pop("TRITON_INTERPRET", None)
+
+import torch
+from torch import empty
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+from triton.runtime.jit import JITFunction
+
+from engine.kernels.delta import TreeSolution
+from engine.kernels.jit import attention, delta, delta_inputs, elementwise
+
+HALF, INT = torch.bfloat16, torch.int32
+
+
+class Hopper:
+    """What the compiler asks of a driver."""
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", 90, 32)
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, _device: int = 0) -> int:
+        return 0
+
+
+def compile_only(kernel: Any, grid: Any) -> Any:
+    def launch(*args: Any, **options: Any) -> None:
+        compiled = kernel.run(*args, grid=grid, warmup=True, **options)
+        assert compiled.asm["cubin"]
+        print(kernel.fn.__name__)
+
+    return launch
+
+
+def main() -> None:
+    driver.set_active(Hopper())
+    JITFunction.__getitem__ = compile_only
+    rows, (HK, HV), D = 20, (1, 2), 32
+    one, path, parents = empty(1, dtype=INT), empty(4, dtype=INT), empty(rows, dtype=INT)
+    visible = empty(rows, rows, dtype=torch.bool)
+
+    q, v, g, state = empty(rows, HK, D), empty(rows, HV, D, dtype=HALF), empty(rows, HV), empty(HV, D, D)
+    delta.tree_delta(q, q, v, g, g, visible, state)
+    many = delta.DECAY_APART + 1
+    delta.tree_delta(
+        empty(many, HK, D), empty(many, HK, D), empty(many, HV, D, dtype=HALF), empty(many, HV),
+        empty(many, HV), empty(many, many, dtype=torch.bool), state,
+    )  # fmt: skip
+    delta.delta_step(q[:1], q[:1], v[:1], g[:1], g[:1], state, one)
+    solution = TreeSolution(q, empty(rows, HV, D), g)
+    delta.tree_delta_commit(state, solution, path, one, state)
+    delta.node_serial(q, q, v, g, g, parents, state, empty(rows, HV, D, D), empty(rows, HV, D))
+
+    channels = 2 * HK * D + HV * D
+    mixed, window, taps = (
+        empty(rows, channels, dtype=HALF),
+        empty(3, channels, dtype=HALF),
+        empty(channels, 4),
+    )
+    gate, rate = empty(rows, HV, dtype=HALF), empty(HV)
+    delta_inputs.tree_conv(mixed, window, parents, taps, empty(channels))
+    delta_inputs.conv_window(window, mixed, path, one, window)
+    delta_inputs.delta_inputs(mixed, window, parents, taps, None, gate, gate, rate, rate, (HK, HV), (D, D))
+
+    query, keys = empty(rows, 4, 64, dtype=HALF), empty(2, 100, 64, dtype=HALF)
+    for options in (
+        {"splits": 1, "gate": query},
+        {"splits": 2, "window": 9, "depths": parents, "sinks": rate},
+    ):
+        attention.tree_attention(query, keys, keys, one, visible, 0.125, **options)
+    attention.kv_write(query[:, :2], query[:, :2], keys, keys, one)
+    attention.kv_commit(keys, keys, path, one, one)
+
+    x, weight, cos = empty(rows, 64, dtype=HALF), empty(64, dtype=HALF), empty(rows, 8)
+    for one_plus in (False, True):
+        elementwise.rms_norm(x, weight, 1e-6, residual=x, one_plus=one_plus)
+    elementwise.gated_rms_norm(query.float(), query, weight, 1e-6)
+    elementwise.swiglu(x, x)
+    elementwise.rotate_heads(query, cos, cos, weight=weight)
+    elementwise.attention_inputs(
+        query, query[:, :2], query[:, :2], cos, cos, keys, keys, one, q_weight=weight, k_weight=weight
+    )
+
+
+if __name__ == "__main__":
+    main()
