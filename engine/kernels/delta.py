@@ -117,7 +117,7 @@ def tree_delta_commit(
         ``out``.
     """
     if use_triton(state):
-        import engine.kernels.jit.delta as jit
+        import engine.kernels.jit.delta_state as jit
 
         return jit.tree_delta_commit(state, solution, path, count, out)
     return tree_delta_commit_torch(state, solution, path, count, out)
@@ -164,7 +164,7 @@ def delta_step(
         o (1, Hv, dv).
     """
     if use_triton(state):
-        import engine.kernels.jit.delta as jit
+        import engine.kernels.jit.delta_state as jit
 
         return jit.delta_step(q, k, v, g, beta, state, count, out=out)
     return delta_step_torch(q, k, v, g, beta, state, count, out=out)

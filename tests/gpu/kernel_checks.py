@@ -26,9 +26,10 @@ def triton_kernels() -> SimpleNamespace:
     from engine.kernels.jit import attention as jit_attention
     from engine.kernels.jit import delta as jit_delta
     from engine.kernels.jit import delta_inputs as jit_inputs
+    from engine.kernels.jit import delta_state as jit_state
     from engine.kernels.jit import elementwise as jit_elementwise
 
-    return _gather(jit_delta, jit_inputs, jit_attention, jit_elementwise)
+    return _gather(jit_delta, jit_state, jit_inputs, jit_attention, jit_elementwise)
 
 
 def dispatched() -> SimpleNamespace:

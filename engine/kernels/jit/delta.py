@@ -20,7 +20,8 @@ import triton.language as tl
 from torch import Tensor
 
 from engine.kernels.delta import TreeSolution
-from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, power_of_two
+from engine.kernels.jit.delta_state import one_row
+from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, packed, power_of_two
 
 PRECISION = "tf32x3"
 """Matrix products of float32: three tensor core passes, as exact as float32 needs. ``ieee`` is slower."""
@@ -224,110 +225,6 @@ def _solve(
 
 
 @triton.jit
-def _step(
-    q,
-    k,
-    v,
-    g,
-    beta,
-    state,
-    count,
-    out,
-    u,
-    decay,
-    q_head,
-    k_head,
-    v_head,
-    group: tl.constexpr,
-    DK: tl.constexpr,
-    DV: tl.constexpr,
-    BDK: tl.constexpr,
-    BV: tl.constexpr,
-    COMMIT: tl.constexpr,
-):
-    head = tl.program_id(1)
-    shared = head // group
-    dims = tl.arange(0, BDK)
-    values = tl.program_id(0) * BV + tl.arange(0, BV)
-    inside = (dims[:, None] < DK) & (values[None, :] < DV)
-    place = state + head * DK * DV + dims[:, None] * DV + values[None, :]
-    loss = tl.load(g + head).to(tl.float32)
-    key = tl.load(k + shared * k_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
-    query = tl.load(q + shared * q_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
-    value = tl.load(v + head * v_head + values, mask=values < DV, other=0.0).to(tl.float32)
-    s = tl.exp(loss) * tl.load(place, mask=inside, other=0.0).to(tl.float32)
-    read = tl.sum(s * key[:, None], axis=0)
-    own = tl.load(beta + head).to(tl.float32) * (value - read)
-    s += key[:, None] * own[None, :]
-    output = tl.sum(s * query[:, None], axis=0)
-    tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
-    if COMMIT:
-        if tl.load(count) > 0:
-            tl.store(place, s, mask=inside)
-    else:
-        tl.store(u + head * DV + values, own, mask=values < DV)
-        if tl.program_id(0) == 0:
-            tl.store(decay + head, loss)
-
-
-@triton.jit
-def _commit(
-    state,
-    k,
-    u,
-    decay,
-    path,
-    count,
-    out,
-    state_layer,
-    k_layer,
-    k_row,
-    k_head,
-    u_layer,
-    decay_layer,
-    HV,
-    group: tl.constexpr,
-    DK: tl.constexpr,
-    DV: tl.constexpr,
-    BDK: tl.constexpr,
-    BV: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    head = tl.program_id(1)
-    layer = tl.program_id(2).to(tl.int64)
-    shared = head // group
-    dims = tl.arange(0, BDK)
-    values = tl.program_id(0) * BV + tl.arange(0, BV)
-    inside = (dims[:, None] < DK) & (values[None, :] < DV)
-    place = layer * state_layer + head * DK * DV + dims[:, None] * DV + values[None, :]
-    n = tl.load(count)
-    line = decay + layer * decay_layer + head
-    end = 0.0
-    if n > 0:
-        end = tl.load(line + tl.load(path + n - 1) * HV)
-    s = tl.exp(end) * tl.load(state + place, mask=inside, other=0.0).to(tl.float32)
-    for start in range(0, n, BLOCK):
-        steps = start + tl.arange(0, BLOCK)
-        taken = steps < n
-        rows = tl.load(path + steps, mask=taken, other=0)
-        keys = tl.load(
-            k + layer * k_layer + rows[:, None] * k_row + shared * k_head + dims[None, :],
-            mask=taken[:, None] & (dims[None, :] < DK),
-            other=0.0,
-        ).to(tl.float32)
-        own = tl.load(
-            u + layer * u_layer + (rows[:, None] * HV + head) * DV + values[None, :],
-            mask=taken[:, None] & (values[None, :] < DV),
-            other=0.0,
-        )
-        remaining = tl.exp(end - tl.load(line + rows * HV, mask=taken, other=0.0))
-        remaining = tl.where(taken, remaining, 0.0)
-        # Exact float32: the state lives for the whole text, and this product is small.
-        s += tl.dot(tl.trans(keys * remaining[:, None]), own, input_precision="ieee")
-    tl.store(out + place, s, mask=inside)
-
-
-@triton.jit
 def _nodes(
     q,
     k,
@@ -400,19 +297,16 @@ def tree_delta(
     (R, HK, DK), (_, HV, DV) = q.shape, v.shape
     innermost_contiguous(q, k, v, g, beta)
     visible, state = visible.contiguous().view(torch.uint8), state.contiguous()
-    out = q.new_empty(R, HV, DV, dtype=torch.float32) if out is None else _packed(out)
-    u = q.new_empty(R, HV, DV, dtype=torch.float32) if u is None else _packed(u)
-    decay = q.new_empty(R, HV, dtype=torch.float32) if decay is None else _packed(decay)
+    out = q.new_empty(R, HV, DV, dtype=torch.float32) if out is None else packed(out)
+    u = q.new_empty(R, HV, DV, dtype=torch.float32) if u is None else packed(u)
+    decay = q.new_empty(R, HV, dtype=torch.float32) if decay is None else packed(decay)
     solution = TreeSolution(k, u, decay)
     BDK = max(MIN_DOT, power_of_two(DK))
     BV = tile or min(32, max(MIN_DOT, power_of_two(DV)))
     BK = min(32, BDK)
     with on_device(q):
         if R == 1:
-            _step[(triton.cdiv(DV, BV), HV)](
-                q, k, v, g, beta, state, decay, out, u, decay, q.stride(1), k.stride(1), v.stride(1),
-                HV // HK, DK, DV, BDK, BV, COMMIT=False, num_warps=warps,
-            )  # fmt: skip
+            one_row(q, k, v, g, beta, state, out, u, decay, warps)
             return out, solution
         block = block or (16 if R <= 16 else 32 if R <= 96 else 64)
         padded = triton.cdiv(R, block) * block
@@ -433,49 +327,6 @@ def tree_delta(
             num_warps=warps, num_stages=2,
         )  # fmt: skip
     return out, solution
-
-
-def delta_step(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    g: Tensor,
-    beta: Tensor,
-    state: Tensor,
-    count: Tensor,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """``engine.kernels.delta.delta_step``."""
-    (_, HK, DK), (_, HV, DV) = q.shape, v.shape
-    innermost_contiguous(q, k, v, g, beta)
-    out = q.new_empty(1, HV, DV, dtype=torch.float32) if out is None else _packed(out)
-    BDK, BV = power_of_two(DK), min(32, power_of_two(DV))
-    with on_device(q):
-        _step[(triton.cdiv(DV, BV), HV)](
-            q, k, v, g, beta, _packed(state), count, out, out, out, q.stride(1), k.stride(1), v.stride(1),
-            HV // HK, DK, DV, BDK, BV, COMMIT=True, num_warps=4,
-        )  # fmt: skip
-    return out
-
-
-def tree_delta_commit(
-    state: Tensor, solution: TreeSolution, path: Tensor, count: Tensor, out: Tensor
-) -> Tensor:
-    """``engine.kernels.delta.tree_delta_commit``."""
-    k, u, decay = solution.k, _packed(solution.u), _packed(solution.decay)
-    *layers, HV, DK, DV = state.shape
-    innermost_contiguous(k)
-    stacked = bool(layers)
-    BDK, BV = max(MIN_DOT, power_of_two(DK)), min(64, max(MIN_DOT, power_of_two(DV)))
-    with on_device(state):
-        _commit[(triton.cdiv(DV, BV), HV, layers[0] if stacked else 1)](
-            _packed(state), k, u, decay, path, count, _packed(out),
-            HV * DK * DV, k.stride(0) if stacked else 0, k.stride(-3), k.stride(-2),
-            u.stride(0) if stacked else 0, decay.stride(0) if stacked else 0, HV,
-            HV // k.shape[-2], DK, DV, BDK, BV, MIN_DOT, num_warps=4,
-        )  # fmt: skip
-    return out
 
 
 def node_serial(
@@ -499,21 +350,10 @@ def node_serial(
     """
     (R, HK, DK), (_, HV, DV) = q.shape, v.shape
     BDK, BV = power_of_two(DK), min(32, power_of_two(DV))
-    q, k, v, g, beta = (_packed(x) for x in (q, k, v, g, beta))
+    q, k, v, g, beta = (packed(x) for x in (q, k, v, g, beta))
     with on_device(q):
         _nodes[(triton.cdiv(DV, BV), HV)](
-            q, k, v, g, beta, parents, _packed(state), _packed(states), _packed(out),
+            q, k, v, g, beta, parents, packed(state), packed(states), packed(out),
             R, HV, HK, HV // HK, DK, DV, BDK, BV, num_warps=4,
         )  # fmt: skip
     return out
-
-
-def _packed(tensor: Tensor) -> Tensor:
-    """``tensor``, which must be contiguous: a copy would be written in vain.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if not tensor.is_contiguous():
-        raise ValueError(f"a tensor of shape {tuple(tensor.shape)} must be contiguous")
-    return tensor

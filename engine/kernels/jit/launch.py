@@ -37,3 +37,14 @@ def innermost_contiguous(*tensors: Tensor) -> None:
     for tensor in tensors:
         if tensor.stride(-1) != 1 and tensor.shape[-1] > 1:
             raise ValueError(f"the last dimension of {tuple(tensor.shape)} must be contiguous")
+
+
+def packed(tensor: Tensor) -> Tensor:
+    """``tensor``, which must be contiguous: a copy would be written in vain.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not tensor.is_contiguous():
+        raise ValueError(f"a tensor of shape {tuple(tensor.shape)} must be contiguous")
+    return tensor

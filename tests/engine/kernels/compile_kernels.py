@@ -18,7 +18,7 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 from engine.kernels.delta import TreeSolution
-from engine.kernels.jit import attention, delta, delta_inputs, elementwise
+from engine.kernels.jit import attention, delta, delta_inputs, delta_state, elementwise
 
 HALF, INT = torch.bfloat16, torch.int32
 
@@ -59,9 +59,9 @@ def main() -> None:
         empty(many, HK, D), empty(many, HK, D), empty(many, HV, D, dtype=HALF), empty(many, HV),
         empty(many, HV), empty(many, many, dtype=torch.bool), state,
     )  # fmt: skip
-    delta.delta_step(q[:1], q[:1], v[:1], g[:1], g[:1], state, one)
+    delta_state.delta_step(q[:1], q[:1], v[:1], g[:1], g[:1], state, one)
     solution = TreeSolution(q, empty(rows, HV, D), g)
-    delta.tree_delta_commit(state, solution, path, one, state)
+    delta_state.tree_delta_commit(state, solution, path, one, state)
     delta.node_serial(q, q, v, g, g, parents, state, empty(rows, HV, D, D), empty(rows, HV, D))
 
     channels = 2 * HK * D + HV * D

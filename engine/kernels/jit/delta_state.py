@@ -1,0 +1,179 @@
+"""Kernels that move the committed state of the gated delta rule on: by one row, or by a path of a tree."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from engine.kernels.delta import TreeSolution
+from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, packed, power_of_two
+
+
+@triton.jit
+def _step(
+    q,
+    k,
+    v,
+    g,
+    beta,
+    state,
+    count,
+    out,
+    u,
+    decay,
+    q_head,
+    k_head,
+    v_head,
+    group: tl.constexpr,
+    DK: tl.constexpr,
+    DV: tl.constexpr,
+    BDK: tl.constexpr,
+    BV: tl.constexpr,
+    COMMIT: tl.constexpr,
+):
+    head = tl.program_id(1)
+    shared = head // group
+    dims = tl.arange(0, BDK)
+    values = tl.program_id(0) * BV + tl.arange(0, BV)
+    inside = (dims[:, None] < DK) & (values[None, :] < DV)
+    place = state + head * DK * DV + dims[:, None] * DV + values[None, :]
+    loss = tl.load(g + head).to(tl.float32)
+    key = tl.load(k + shared * k_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
+    query = tl.load(q + shared * q_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
+    value = tl.load(v + head * v_head + values, mask=values < DV, other=0.0).to(tl.float32)
+    s = tl.exp(loss) * tl.load(place, mask=inside, other=0.0).to(tl.float32)
+    read = tl.sum(s * key[:, None], axis=0)
+    own = tl.load(beta + head).to(tl.float32) * (value - read)
+    s += key[:, None] * own[None, :]
+    output = tl.sum(s * query[:, None], axis=0)
+    tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
+    if COMMIT:
+        if tl.load(count) > 0:
+            tl.store(place, s, mask=inside)
+    else:
+        tl.store(u + head * DV + values, own, mask=values < DV)
+        if tl.program_id(0) == 0:
+            tl.store(decay + head, loss)
+
+
+@triton.jit
+def _commit(
+    state,
+    k,
+    u,
+    decay,
+    path,
+    count,
+    out,
+    state_layer,
+    k_layer,
+    k_row,
+    k_head,
+    u_layer,
+    decay_layer,
+    HV,
+    group: tl.constexpr,
+    DK: tl.constexpr,
+    DV: tl.constexpr,
+    BDK: tl.constexpr,
+    BV: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    head = tl.program_id(1)
+    layer = tl.program_id(2).to(tl.int64)
+    shared = head // group
+    dims = tl.arange(0, BDK)
+    values = tl.program_id(0) * BV + tl.arange(0, BV)
+    inside = (dims[:, None] < DK) & (values[None, :] < DV)
+    place = layer * state_layer + head * DK * DV + dims[:, None] * DV + values[None, :]
+    n = tl.load(count)
+    line = decay + layer * decay_layer + head
+    end = 0.0
+    if n > 0:
+        end = tl.load(line + tl.load(path + n - 1) * HV)
+    s = tl.exp(end) * tl.load(state + place, mask=inside, other=0.0).to(tl.float32)
+    for start in range(0, n, BLOCK):
+        steps = start + tl.arange(0, BLOCK)
+        taken = steps < n
+        rows = tl.load(path + steps, mask=taken, other=0)
+        keys = tl.load(
+            k + layer * k_layer + rows[:, None] * k_row + shared * k_head + dims[None, :],
+            mask=taken[:, None] & (dims[None, :] < DK),
+            other=0.0,
+        ).to(tl.float32)
+        own = tl.load(
+            u + layer * u_layer + (rows[:, None] * HV + head) * DV + values[None, :],
+            mask=taken[:, None] & (values[None, :] < DV),
+            other=0.0,
+        )
+        remaining = tl.exp(end - tl.load(line + rows * HV, mask=taken, other=0.0))
+        remaining = tl.where(taken, remaining, 0.0)
+        # Exact float32: the state lives for the whole text, and this product is small.
+        s += tl.dot(tl.trans(keys * remaining[:, None]), own, input_precision="ieee")
+    tl.store(out + place, s, mask=inside)
+
+
+def one_row(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    state: Tensor,
+    out: Tensor,
+    u: Tensor,
+    decay: Tensor,
+    warps: int,
+) -> None:
+    """``tree_delta`` of a root alone, which needs no system; the arguments as there."""
+    (_, HK, DK), (_, HV, DV) = q.shape, v.shape
+    BDK, BV = power_of_two(DK), min(32, power_of_two(DV))
+    _step[(triton.cdiv(DV, BV), HV)](
+        q, k, v, g, beta, state, decay, out, u, decay, q.stride(1), k.stride(1), v.stride(1),
+        HV // HK, DK, DV, BDK, BV, COMMIT=False, num_warps=warps,
+    )  # fmt: skip
+
+
+def delta_step(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    state: Tensor,
+    count: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``engine.kernels.delta.delta_step``."""
+    (_, HK, DK), (_, HV, DV) = q.shape, v.shape
+    innermost_contiguous(q, k, v, g, beta)
+    out = q.new_empty(1, HV, DV, dtype=torch.float32) if out is None else packed(out)
+    BDK, BV = power_of_two(DK), min(32, power_of_two(DV))
+    with on_device(q):
+        _step[(triton.cdiv(DV, BV), HV)](
+            q, k, v, g, beta, packed(state), count, out, out, out, q.stride(1), k.stride(1), v.stride(1),
+            HV // HK, DK, DV, BDK, BV, COMMIT=True, num_warps=4,
+        )  # fmt: skip
+    return out
+
+
+def tree_delta_commit(
+    state: Tensor, solution: TreeSolution, path: Tensor, count: Tensor, out: Tensor
+) -> Tensor:
+    """``engine.kernels.delta.tree_delta_commit``."""
+    k, u, decay = solution.k, packed(solution.u), packed(solution.decay)
+    *layers, HV, DK, DV = state.shape
+    innermost_contiguous(k)
+    stacked = bool(layers)
+    BDK, BV = max(MIN_DOT, power_of_two(DK)), min(64, max(MIN_DOT, power_of_two(DV)))
+    with on_device(state):
+        _commit[(triton.cdiv(DV, BV), HV, layers[0] if stacked else 1)](
+            packed(state), k, u, decay, path, count, packed(out),
+            HV * DK * DV, k.stride(0) if stacked else 0, k.stride(-3), k.stride(-2),
+            u.stride(0) if stacked else 0, decay.stride(0) if stacked else 0, HV,
+            HV // k.shape[-2], DK, DV, BDK, BV, MIN_DOT, num_warps=4,
+        )  # fmt: skip
+    return out
