@@ -32,10 +32,8 @@ def main() -> None:
         for earlier in example.history:
             print(f"(before)  {earlier.prompt}\n(answer)  {earlier.answer_direct}")
         print(
-
-                f"user:     {example.prompt}\nthoughts: {example.thinking}\nanswer:   "
-                f"{example.answer}\ndirect:   {example.answer_direct}\n"
-
+            f"user:     {example.prompt}\nthoughts: {example.thinking}\nanswer:   "
+            f"{example.answer}\ndirect:   {example.answer_direct}\n"
         )
 
 

@@ -229,11 +229,14 @@ def addresses(pair: Pair) -> list[int]:
 class NoWaiting(TorchDispatchMode):
     """Refuses what would make a GPU's host wait, or cannot be captured: values read, shapes from values."""
 
-    FORBIDDEN = ("item", "is_nonzero", "_local_scalar_dense", "nonzero", "masked_select", "unique", "lift_fresh", "equal")
+    READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "lift_fresh")
+    SHAPES = ("nonzero", "masked_select", "unique")
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__.split(".")[0]
-        assert name.strip("_") not in {each.strip("_") for each in self.FORBIDDEN}, f"{name} waits"
+        assert name.lstrip("_") not in {each.lstrip("_") for each in self.READS + self.SHAPES}, (
+            f"{name} waits"
+        )
         indices = args[1] if name in ("index", "index_put", "index_put_") else []
         assert not any(i is not None and i.dtype == torch.bool for i in indices), f"{name} by a mask waits"
         return func(*args, **(kwargs or {}))
