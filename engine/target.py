@@ -84,6 +84,11 @@ class Target:
             delta_layer.install(module)
 
     @property
+    def windows(self) -> list[int | None]:
+        """Per layer, the positions its sliding window covers; None without one."""
+        return [self._window if kind == "sliding_attention" else None for kind in self.layer_kinds]
+
+    @property
     def fixed_shapes(self) -> bool:
         """Whether a pass has the same shapes whatever the values: not with experts, which are sent the rows
         that are routed to them."""
@@ -143,7 +148,7 @@ class Target:
         cache.rows = rows
         hidden = self.embed(ids)[None]
         positions = cache.positions()[None]
-        angles = self._rotary_angles(hidden, positions)
+        angles = self.rotary_angles(hidden, positions)
         masks = cache.attention_masks(self._window)
         outputs: dict[int, Tensor] = {}
         with self._our_attention():
@@ -162,7 +167,7 @@ class Target:
         features = [outputs[number] for number in self.tapped]
         return hidden[0], torch.cat(features, dim=-1) if features else hidden[0, :, :0]
 
-    def _rotary_angles(self, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    def rotary_angles(self, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines for positions (1, R)."""
         rotary = self.model.model.rotary_emb
         if hasattr(rotary, "mrope_section"):

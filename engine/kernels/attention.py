@@ -73,8 +73,7 @@ def tree_attention_torch(
 ) -> Tensor:
     """``tree_attention`` in plain torch."""
     rows = q.shape[0]
-    # Reading a length costs nothing on the CPU; elsewhere shapes must not depend on it.
-    columns = int(length) + rows if length.device.type == "cpu" else keys.shape[1]
+    columns = _columns(length, rows, keys.shape[1])
     mask = _mask(columns, length, visible, depths, window)
     keys, values = keys[:, :columns], values[:, :columns]
     if sinks is None:
@@ -87,6 +86,11 @@ def tree_attention_torch(
     if gate is not None:
         attended = attended * torch.sigmoid(gate)
     return attended.contiguous() if out is None else out.copy_(attended)
+
+
+def _columns(length: Tensor, rows: int, capacity: int) -> int:
+    """Columns to look at. Reading a length costs nothing on the CPU; elsewhere no shape may depend on it."""
+    return int(length) + rows if length.device.type == "cpu" else capacity
 
 
 def _mask(columns: int, length: Tensor, visible: Tensor, depths: Tensor | None, window: int | None) -> Tensor:

@@ -25,13 +25,19 @@ class StaticCache(TargetCache, DeltaRunner):
         length: int32 (), see ``StaticState``.
         capacity: rows its buffers must hold.
         delta_modules: the target's gated-delta modules in order.
+        windows: per layer, the positions its sliding window covers; None without one.
     """
 
     def __init__(
-        self, source: TargetCache, length: Tensor, capacity: int, delta_modules: list[nn.Module]
+        self,
+        source: TargetCache,
+        length: Tensor,
+        capacity: int,
+        delta_modules: list[nn.Module],
+        windows: list[int | None],
     ) -> None:
+        self.windows = windows
         self.device_length = length
-        self.extent = capacity
         self.rows: Rows | None = None
         self.layers = source.layers
         for layer in self._key_value_layers():
@@ -60,10 +66,10 @@ class StaticCache(TargetCache, DeltaRunner):
 
     def attention_masks(self, window: int | None) -> dict[str, Tensor | TreeMask | None]:
         assert self.rows is not None
-        full = PrefixMask(self.device_length, self.rows.visible, self.rows.depths, self.extent, None)
+        rows = (self.device_length, self.rows.visible, self.rows.depths)
         return {
-            "full_attention": full,
-            "sliding_attention": full.sliding(window),
+            "full_attention": PrefixMask(*rows),
+            "sliding_attention": PrefixMask(*rows, window),
             "linear_attention": None,
         }
 

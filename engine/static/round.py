@@ -22,6 +22,7 @@ from engine.ddtree import (
 from engine.rows import Rows
 from engine.sampling import first_argmax, gumbel_noise
 from engine.settings import Mode
+from engine.static import layers
 from engine.static.cache import StaticCache
 from engine.static.drafter import StaticDrafter
 from engine.static.record import DRAFTER, NO_MISS, TARGET, Record
@@ -37,14 +38,12 @@ class Bucket:
         nodes: places for draft nodes; 0 in ``ar``, block size - 1 in ``chain``.
         block_size: of the drafter in this round.
         greedy: no sampling.
-        extent: columns of the key and value buffers that attention looks at.
     """
 
     mode: Mode
     nodes: int
     block_size: int
     greedy: bool
-    extent: int
 
 
 class StaticRound:
@@ -62,6 +61,7 @@ class StaticRound:
         self.cache, self.state = cache, state
         self.steps = state.block_size
         """Most tokens a round can commit, the length of paths."""
+        self._fused = layers.fusable(target)
         device = state.device
         self._order = torch.arange(self.steps, device=device)
         self._rows = torch.arange(bucket.nodes + 1, device=device)
@@ -74,7 +74,7 @@ class StaticRound:
         """The drafter's logits at depths 1 .. B - 1: (B - 1, V)."""
         if self.bucket.mode != "ar":
             assert self.drafter is not None
-            logits = self.drafter.draft(self.state, self.bucket.block_size, self.bucket.extent)
+            logits = self.drafter.draft(self.state, self.bucket.block_size)
             self.draft_logits = logits if logits.dtype == torch.float64 else logits.float()
 
     def build(self) -> None:
@@ -98,10 +98,13 @@ class StaticRound:
 
     def verify(self) -> None:
         """The target's logits at all rows: (n + 1, V)."""
-        self.cache.extent = self.bucket.extent
         self.rows = Rows.tree(self.tree, "solve")
         ids = torch.cat((self.state.root_id, self.tree.token_ids))
-        hidden, self.features = self.target.forward(self.cache, ids, self.rows)
+        self.cache.rows = self.rows
+        if self._fused:
+            hidden, self.features = layers.forward(self.target, self.cache, ids)
+        else:
+            hidden, self.features = self.target.forward(self.cache, ids, self.rows)
         self.target_logits = self.target.logits(hidden)
 
     def walk(self) -> None:

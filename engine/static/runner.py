@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from engine.events import StageTimes
-from engine.kernels.backend import use_triton
 from engine.rounds import not_finite
 from engine.sampling import Sampler
 from engine.session import Session
@@ -30,7 +29,6 @@ from engine.static.state import MAX_PENDING, StaticState
 
 STAGES = ("draft", "build", "verify", "walk", "commit")
 BUCKETS = (16, 32, 64, 128, 256, 512, MAX_BUDGET)
-SMALLEST_EXTENT = 512
 
 
 @dataclass
@@ -55,12 +53,14 @@ class StaticRunner:
     def __init__(self, session: Session) -> None:
         self.session = session
         # Behind the longest text, the largest tree and features handed over late still need places.
-        self.capacity = capacity = session.target.context_length + MAX_BUDGET + MAX_PENDING + 1
+        capacity = session.target.context_length + MAX_BUDGET + MAX_PENDING + 1
         target, drafter = session.target, session.drafter
         size = drafter.config.block_size if drafter else 1
         width = len(target.tapped) * target.embedding.weight.shape[1]
         self.state = StaticState(target.device, size, width, target.dtype)
-        self.cache = StaticCache(session.cache, self.state.length, capacity, target.delta_modules)
+        self.cache = StaticCache(
+            session.cache, self.state.length, capacity, target.delta_modules, target.windows
+        )
         self.drafter: StaticDrafter | None = None
         if drafter and session.context:
             weight = target.embedding.weight
@@ -69,8 +69,6 @@ class StaticRunner:
         self._graphs: dict[Bucket, list[torch.cuda.CUDAGraph]] = {}
         self._pool: Any = None
         self._last: StaticRound | None = None
-        self._known_length = 0
-        self._in_flight = 0
         self._undrafted = 0
 
     @torch.inference_mode()
@@ -90,8 +88,7 @@ class StaticRunner:
         state.feature_rows.zero_()
         state.set_sampler(sampler)
         state.set_stop_ids(stop_ids)
-        self._known_length = self.session.cache.length
-        self._in_flight = self._undrafted = 0
+        self._undrafted = 0
 
     @torch.inference_mode()
     def leave(self, ids: list[int]) -> None:
@@ -107,7 +104,6 @@ class StaticRunner:
         self.state.budget.fill_(settings.budget)
         stages = self._stages(bucket)
         flight = Flight(bucket, settings, self._empty_record(bucket))
-        self._in_flight += 1
         if self.state.device.type == "cuda":
             self._replay(bucket, stages, flight)
         else:
@@ -129,10 +125,8 @@ class StaticRunner:
         bucket = flight.bucket
         size = self.state.block_size
         record = Record.unpack(flight.record.clone(), bucket.nodes, size, flight.settings.budget)
-        self._in_flight -= 1
         if record.finite:
             raise not_finite("drafter" if record.finite == DRAFTER else "target")
-        self._known_length += int(record.count)
         return StaticResult(
             record=record,
             mode=bucket.mode,
@@ -150,7 +144,6 @@ class StaticRunner:
         removed = result.kept - kept
         for number in (self.state.length, self.state.feature_rows):
             number.sub_(removed)
-        self._known_length -= removed
         return StaticResult(result.record, result.mode, result.candidates, kept, result.ms)
 
     def _bucket(self, settings: DecodeSettings, greedy: bool) -> Bucket:
@@ -161,12 +154,7 @@ class StaticRunner:
             "chain": block - 1,
             "tree": next(places for places in BUCKETS if places >= settings.budget),
         }[settings.mode]
-        longest = self._known_length + (self._in_flight + 1) * size + max(nodes + 1, MAX_PENDING)
-        # A kernel reads the length on the device; plain torch masks a fixed extent.
-        extent = self.capacity if use_triton(self.state.features) else SMALLEST_EXTENT
-        while extent < longest:
-            extent *= 2
-        return Bucket(settings.mode, nodes, block, greedy, min(extent, self.capacity))
+        return Bucket(settings.mode, nodes, block, greedy)
 
     def _settle_features(self, bucket: Bucket) -> None:
         """Rounds of ``ar`` pile up features: hand them over before they are too many, or before a draft."""

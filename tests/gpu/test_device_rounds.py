@@ -18,7 +18,7 @@ from engine.pair import Pair
 pytestmark = pytest.mark.gpu
 PROMPTS = [
     (prompt_messages(example, thinking), thinking)
-    for example in heldout_examples(10, seed=77)
+    for example in heldout_examples(4, seed=77)
     for thinking in (False, True)
 ]
 
@@ -49,26 +49,39 @@ def ids(pair: Pair, messages: Any, **settings: Any) -> list[int]:
     return last.output_ids
 
 
+@pytest.fixture(scope="module")
+def expected(plain: Pair) -> dict[str, list[list[int]]]:
+    """The texts, one token at a time, waited for."""
+    return {
+        name: [
+            ids(plain, messages, mode="ar", thinking=thinking, **sampling) for messages, thinking in PROMPTS
+        ]
+        for name, sampling in SAMPLINGS.items()
+    }
+
+
+SAMPLINGS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "sampled": {"temperature": 0.8, "top_p": 0.95, "seed": 5},
+}
 SETTINGS = [{"mode": "ar"}, {"mode": "chain"}, *({"budget": budget} for budget in (1, 16, 64, 256, 1000))]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-@pytest.mark.parametrize(
-    "sampling", [{}, {"temperature": 0.8, "top_p": 0.95, "seed": 5}], ids=["greedy", "sampled"]
-)
-def test_graphs_write_the_same_text(device: Pair, plain: Pair, settings: Any, sampling: Any) -> None:
-    for messages, thinking in PROMPTS:
-        expected = ids(plain, messages, mode="ar", thinking=thinking, **sampling)
-        assert ids(device, messages, thinking=thinking, **settings, **sampling) == expected
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_graphs_write_the_same_text(
+    device: Pair, expected: dict[str, list[list[int]]], settings: Any, sampling: str
+) -> None:
+    for (messages, thinking), text in zip(PROMPTS, expected[sampling], strict=True):
+        assert ids(device, messages, thinking=thinking, **settings, **SAMPLINGS[sampling]) == text
 
 
-def test_replays_after_other_prompts_budgets_temperatures_and_a_cancel(device: Pair, plain: Pair) -> None:
-    expected = {}
-    for number, (messages, thinking) in enumerate(PROMPTS[:6]):
-        expected[number] = ids(plain, messages, thinking=thinking, mode="ar")
+def test_replays_after_other_prompts_budgets_temperatures_and_a_cancel(
+    device: Pair, expected: dict[str, list[list[int]]]
+) -> None:
     for budget in (64, 16, 256, 64):
-        for number, (messages, thinking) in enumerate(PROMPTS[:6]):
-            assert ids(device, messages, thinking=thinking, budget=budget) == expected[number]
+        for number, (messages, thinking) in enumerate(PROMPTS):
+            assert ids(device, messages, thinking=thinking, budget=budget) == expected["greedy"][number]
             ids(device, messages, thinking=thinking, budget=budget, temperature=0.7 + number / 10)
             control = Control()
             for event in generate(device, messages, thinking=thinking, budget=budget, control=control):
@@ -77,7 +90,7 @@ def test_replays_after_other_prompts_budgets_temperatures_and_a_cancel(device: P
 
 
 def test_stop_strings_and_limits(device: Pair, plain: Pair) -> None:
-    for messages, thinking in PROMPTS[:6]:
+    for messages, thinking in PROMPTS[:4]:
         for settings in ({"stop": ("e",)}, {"stop": (" is", ".")}, {"max_new_tokens": 7}):
             assert ids(device, messages, thinking=thinking, **settings) == ids(
                 plain, messages, thinking=thinking, mode="ar", **settings

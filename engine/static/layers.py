@@ -1,0 +1,130 @@
+"""The target's layers with their small operations fused, for the families whose layers are known by heart.
+
+Weights stay in transformers' modules; what changes is how often a row travels between memory and the chip:
+residual and norm in one pass, q/k norm, rotary and the cache's write in one, SwiGLU in one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.cache import KeyValueRows
+from engine.kernels.attention import tree_attention
+from engine.kernels.elementwise import attention_inputs, rms_norm, swiglu
+from engine.static.cache import StaticCache
+from engine.target import Target
+
+
+@dataclass(frozen=True)
+class Family:
+    """What differs between the layers of families that are otherwise alike.
+
+    Attributes:
+        one_plus: norms multiply by 1 + weight.
+        gated: the query projection also holds a gate on the attention's output.
+        head_norms: queries and keys are normed per head.
+    """
+
+    one_plus: bool = False
+    gated: bool = False
+    head_norms: bool = True
+
+
+FAMILIES = {
+    "llama": Family(head_norms=False),
+    "qwen3": Family(),
+    "qwen3_5_text": Family(one_plus=True, gated=True),
+}
+
+
+def fusable(target: Target) -> bool:
+    """Whether ``forward`` knows the target's layers."""
+    config = target.model.config
+    return config.model_type in FAMILIES and config.hidden_act == "silu"
+
+
+def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """``Target.forward`` over ``cache.rows``: final hidden states (R, hidden) and features of the rows."""
+    assert cache.rows is not None
+    model, family = target.model.model, FAMILIES[target.model.config.model_type]
+    added: Tensor = target.embed(ids)  # what the last half layer adds to the residual stream
+    total: Tensor | None = None
+    cos, sin = (
+        part[0, :, : part.shape[-1] // 2]
+        for part in target.rotary_angles(added[None], cache.positions()[None])
+    )
+    outputs: dict[int, Tensor] = {}
+    for number, layer in enumerate(model.layers):
+        normed, total = _norm(layer.input_layernorm, added, total, family)
+        outputs[number - 1] = total
+        if hasattr(layer, "linear_attn"):
+            mixed = cache.forward_delta(layer.linear_attn, normed[None])[0]
+        else:
+            mixed = _attend(layer.self_attn, normed, (cos, sin), cache, number, family)
+        normed, total = _norm(layer.post_attention_layernorm, mixed, total, family)
+        mlp = layer.mlp
+        added = mlp.down_proj(swiglu(mlp.gate_proj(normed), mlp.up_proj(normed)))
+    hidden, _ = _norm(model.norm, added, total, family)
+    outputs[len(model.layers) - 1] = hidden
+    features = [outputs[number] for number in target.tapped]
+    return hidden, torch.cat(features, dim=-1) if features else hidden[:, :0]
+
+
+def _norm(module: Any, x: Tensor, residual: Tensor | None, family: Family) -> tuple[Tensor, Tensor]:
+    """The norm of x + residual, and that sum."""
+    return rms_norm(x, module.weight, _eps(module), residual=residual, one_plus=family.one_plus)
+
+
+def _eps(module: Any) -> float:
+    eps: float = module.variance_epsilon if hasattr(module, "variance_epsilon") else module.eps
+    return eps
+
+
+def _attend(
+    module: Any,
+    hidden: Tensor,
+    angles: tuple[Tensor, Tensor],
+    cache: StaticCache,
+    number: int,
+    family: Family,
+) -> Tensor:
+    """One attention layer over the rows: (R, hidden) in and out; keys and values stay pending."""
+    assert cache.rows is not None
+    layer = cache.layers[number]
+    assert isinstance(layer, KeyValueRows)
+    keys, values = (buffer[0] for buffer in layer.buffers())
+    rows, width = hidden.shape[0], module.head_dim
+    q = module.q_proj(hidden).view(rows, -1, width * (2 if family.gated else 1))
+    q, gate = q.split(width, dim=-1) if family.gated else (q, None)
+    k, v = (project(hidden).view(rows, -1, width) for project in (module.k_proj, module.v_proj))
+    q = attention_inputs(
+        q,
+        k,
+        v,
+        *angles,
+        keys,
+        values,
+        cache.device_length,
+        q_weight=module.q_norm.weight if family.head_norms else None,
+        k_weight=module.k_norm.weight if family.head_norms else None,
+        eps=_eps(module.q_norm) if family.head_norms else 1e-6,
+        one_plus=family.one_plus,
+    )
+    window = cache.windows[number]
+    out = tree_attention(
+        q,
+        keys,
+        values,
+        cache.device_length,
+        cache.rows.visible,
+        module.scaling,
+        depths=cache.rows.depths if window else None,
+        window=window,
+        gate=gate,
+    )
+    projected: Tensor = module.o_proj(out.flatten(1))
+    return projected
