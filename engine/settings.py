@@ -18,6 +18,8 @@ MODES: tuple[str, ...] = get_args(Mode)
 VERIFY_BACKENDS: tuple[str, ...] = get_args(Verify)
 DTYPES: tuple[str, ...] = get_args(DType)
 MAX_BUDGET = 1024
+MIN_TEMPERATURE = 1e-6
+"""Of sampling. Colder is greedy in all but name, until logits divided by it are no numbers any more."""
 
 
 class Message(TypedDict, total=False):
@@ -76,21 +78,22 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     detail: bool = False
 
     def check(self) -> None:
-        """Raise ``EngineError("bad_setting")`` for the first value out of range."""
+        """Raise ``EngineError("bad_setting")`` for the first value of another type or out of range."""
         if self.mode not in MODES:
             raise _bad("mode", self.mode, "one of " + ", ".join(MODES))
         if self.verify not in VERIFY_BACKENDS:
             raise _bad("verify", self.verify, "one of " + ", ".join(VERIFY_BACKENDS))
+        self._check_types()
         if not 1 <= self.budget <= MAX_BUDGET:
             raise _bad("budget", self.budget, f"a whole number from 1 to {MAX_BUDGET}")
         if self.block_size is not None and self.block_size < 2:
             raise _bad("block size", self.block_size, "at least 2: the root and one draft position")
-        if not (math.isfinite(self.temperature) and self.temperature >= 0):
-            raise _bad("temperature", self.temperature, "0 (greedy) or a positive number")
+        if self.temperature != 0 and not MIN_TEMPERATURE <= self.temperature < math.inf:
+            raise _bad("temperature", self.temperature, "0 (greedy) or a number from 0.000001")
         if not 0 < self.top_p <= 1:
             raise _bad("top-p", self.top_p, "above 0 and at most 1")
-        if self.top_k < 0:
-            raise _bad("top-k", self.top_k, "0 (off) or a positive whole number")
+        if not 0 <= self.top_k < 2**63:
+            raise _bad("top-k", self.top_k, "0 (off) or a positive whole number below 2^63")
         if not 0 <= self.min_p < 1:
             raise _bad("min-p", self.min_p, "at least 0 and below 1")
         if not 0 <= self.seed < 2**63:
@@ -99,6 +102,24 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise _bad("max-new-tokens", self.max_new_tokens, "at least 1")
         if any(not stop for stop in self.stop):
             raise _bad("stop", "''", "a non-empty string")
+
+    def _check_types(self) -> None:
+        """Python checks none: a stop that is one string would be many of one letter, True a budget of 1."""
+        for field in msgspec.structs.fields(DecodeSettings):
+            value = getattr(self, field.name)
+            try:
+                msgspec.convert(value, field.type)
+            except msgspec.ValidationError:
+                raise _bad(field.name.replace("_", " "), repr(value), _TYPES[field.type]) from None
+
+
+_TYPES: dict[object, str] = {
+    int: "a whole number",
+    int | None: "a whole number, or None",
+    float: "a number",
+    bool: "True or False",
+    tuple[str, ...]: "a list of strings",
+}
 
 
 def _bad(name: str, value: object, wanted: str) -> EngineError:
