@@ -88,7 +88,9 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
             "Close other programs that use it, choose a smaller model, or use --device cpu.",
             repr(error),
         ) from error
-    except (OSError, RuntimeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # model classes raise what they like for values that make no sense together
         raise _bad_weights(target, repr(error)) from error
     if report["missing_keys"]:
         raise _bad_weights(target, "missing: " + ", ".join(sorted(report["missing_keys"])))

@@ -269,6 +269,11 @@ def test_a_target_config_with_nonsense(
     assert refusal(lambda: load(broken_pair_folder)).kind in ("bad_config", "unsupported_architecture")
 
 
+def test_a_target_config_whose_values_make_no_model(broken_pair_folder: Path, edit_json: EditJson) -> None:
+    edit_json(broken_pair_folder / "target" / "config.json", num_attention_heads=0)
+    assert refusal(lambda: load(broken_pair_folder)).kind in ("bad_config", "bad_weights")
+
+
 def test_no_tokenizer(broken_pair_folder: Path) -> None:
     (broken_pair_folder / "target" / "tokenizer.json").unlink()
     assert refusal(lambda: load(broken_pair_folder)).kind == "tokenizer_missing"
