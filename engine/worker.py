@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import faulthandler
 import fcntl
+import io
 import logging
 import os
 import queue
@@ -45,6 +46,8 @@ from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, encode_event
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
     from engine.pair import Pair
 
 PIPE_BYTES = 2**20
@@ -254,6 +257,22 @@ def _die_with(parent: int) -> None:
             os._exit(0)
 
 
+class _Log(io.FileIO):
+    """The log as libraries print to it: a full disk costs lines, never the answer under way."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        with contextlib.suppress(OSError):
+            super().write(data)
+        return memoryview(data).nbytes
+
+
+def _log_stream(fd: int) -> io.TextIOWrapper:
+    raw = _Log(fd, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True
+    )
+
+
 def _take_over_streams(log_path: Path) -> tuple[int, int]:
     """Keep the pipes for commands and events to ourselves; returns their file descriptors.
 
@@ -268,6 +287,7 @@ def _take_over_streams(log_path: Path) -> tuple[int, int]:
     os.dup2(log_fd, 2)
     os.close(log_fd)
     os.close(null_fd)
+    sys.stdout, sys.stderr = _log_stream(1), _log_stream(2)
     return commands_fd, events_fd
 
 

@@ -30,7 +30,7 @@ from engine.settings import DecodeSettings, LoadSettings
 from engine.worker import failed_event, is_device_failure, is_out_of_memory
 
 STAND_IN = """
-    import os, sys, time, types
+    import contextlib, os, sys, time, types
     from engine.errors import EngineError
     from engine.events import Loaded, Loading, ModelInfo, Tokens
 
@@ -43,8 +43,10 @@ STAND_IN = """
 
     def load_pair(model, drafter, *, device, dtype, context, progress):
         print("a stray print")
-        os.write(1, b"a stray write\\n")
-        sys.__stdout__.write("another\\n")
+        sys.stderr.write("a warning\\n")
+        with contextlib.suppress(OSError):
+            os.write(1, b"a stray write\\n")
+            sys.__stdout__.write("another\\n")
         os.system("echo from a child process")
         assert sys.stdin.read() == ""
         progress(Loading(stage="weights", done=1, total=2))
@@ -252,6 +254,15 @@ def test_an_expected_failure_has_a_traceback_in_debug_mode_only(tmp_path, option
     detail = worker.event("failed")["detail"]
     assert detail.startswith("looked everywhere")
     assert ("Traceback" in detail) == bool(options)
+    worker.end()
+    worker.process.stdout.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_log_that_cannot_be_written_costs_no_answer(tmp_path):
+    worker = Worker(tmp_path, "--log", "/dev/full")
+    worker.tell(load())
+    worker.event("loaded")
     worker.end()
     worker.process.stdout.close()
 
