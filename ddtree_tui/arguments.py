@@ -198,7 +198,13 @@ def _add_sampling(group: argparse._ActionsContainer) -> None:
         help="only the K likeliest; 0 is off",
     )
     add(group, "--min-p", type=number("min-p"), metavar="P", help="only what has P of the likeliest's")
-    add(group, "--seed", type=whole("seed", "from 0"), metavar="N", help="of the sampling (default 0)")
+    add(
+        group,
+        "--seed",
+        type=whole("seed", "from 0 to 2^63 - 1"),
+        metavar="N",
+        help="of the sampling (default 0)",
+    )
     add(
         group,
         "--max-new-tokens",

@@ -171,8 +171,13 @@ def _run_app(options: AppOptions) -> int:
 
 def _prepare_streams() -> None:
     """Model text is UTF-8 whatever the locale says, and no missing stream or character ends a run."""
-    if sys.stdout is None:  # started with it closed
+    # None: started with it closed.
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115, PTH123
+    if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(ValueError, OSError):

@@ -37,7 +37,7 @@ def choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
 
 def whole(name: str, wanted: str) -> Callable[[str], int]:
     def read(value: str) -> int:
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+        if not re.fullmatch(r"[+-]?[0-9]{1,19}", value):
             raise EngineError(
                 "bad_setting", f"The {name} cannot be {value!r}.", f"Choose a whole number {wanted}."
             )

@@ -101,6 +101,9 @@ def test_no_setting_is_out_of_reach():
         (["--top-k", "-1"], "top-k"),
         (["--min-p", "1"], "min-p"),
         (["--seed", "-1"], "seed"),
+        (["--seed", str(2**63)], "2^63 - 1"),
+        (["--seed", "9" * 40], "2^63 - 1"),
+        (["--temperature", "1e-320"], "0 (greedy)"),
         (["--max-new-tokens", "0"], "max-new-tokens"),
         (["--block-size", "1"], "block size"),
         (["--stop", ""], "non-empty"),
@@ -168,6 +171,22 @@ def test_the_prompt_comes_from_a_file_or_from_standard_input(tmp_path):
         [sys.executable, "-c", code], input=path.read_bytes(), capture_output=True, timeout=60
     )
     assert done.stdout.decode().strip() == ascii(wanted)
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments"),
+    [("<&-", "generate -"), ("<&-", ""), ("2>&-", "--budget 0"), ("<&- >&- 2>&-", "generate -")],
+)
+def test_missing_streams_are_no_crash(closed, arguments):
+    shell = f"exec {sys.executable} -m ddtree_tui {arguments} {closed}"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=60, check=False)
+    assert done.returncode == exit_codes.BAD_INPUT
+    assert b"Traceback" not in done.stderr
+    assert done.stdout == b""
+
+
+def test_the_largest_seed_is_a_seed():
+    assert cli.parse(["generate", "hi", "--seed", str(2**63 - 1)]).decode.seed == 2**63 - 1
 
 
 def test_a_prompt_file_that_is_not_text_is_refused(tmp_path):
