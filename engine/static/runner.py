@@ -66,7 +66,7 @@ class StaticRunner:
             weight = target.embedding.weight
             self.drafter = StaticDrafter(drafter, session.context, weight, target.head, capacity)
         self._rounds: dict[Bucket, StaticRound] = {}
-        self._graphs: dict[Bucket, list[torch.cuda.CUDAGraph]] = {}
+        self._graphs: dict[Bucket, list[torch.cuda.CUDAGraph | None]] = {}
         self._pool: Any = None
         self._last: StaticRound | None = None
         self._undrafted = 0
@@ -187,14 +187,16 @@ class StaticRunner:
         flight.marks = [_event(timed=True) for _ in range(len(STAGES) + 1)]
         flight.marks[0].record()
         for graph, mark in zip(self._graphs[bucket], flight.marks[1:], strict=True):
-            graph.replay()
+            if graph is not None:
+                graph.replay()
             mark.record()
         flight.record.copy_(stages.record, non_blocking=True)
         flight.done = _event(timed=False)
         flight.done.record()
 
-    def _capture(self, stages: StaticRound) -> list[torch.cuda.CUDAGraph]:
-        """One graph per stage, captured with the text marked as ended so that nothing is committed."""
+    def _capture(self, stages: StaticRound) -> list[torch.cuda.CUDAGraph | None]:
+        """One graph per stage, captured with the text marked as ended so that nothing is committed; None
+        for a stage without work."""
         state = self.state
         changing = (state.done, state.feature_rows, state.features)
         kept = [tensor.clone() for tensor in changing]
@@ -208,8 +210,11 @@ class StaticRunner:
         torch.cuda.current_stream().wait_stream(side)
         if self._pool is None:
             self._pool = torch.cuda.graph_pool_handle()
-        graphs = []
+        graphs: list[torch.cuda.CUDAGraph | None] = []
         for stage in STAGES:
+            if stages.bucket.mode == "ar" and stage in ("draft", "build"):
+                graphs.append(None)
+                continue
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, pool=self._pool):
                 getattr(stages, stage)()
