@@ -208,14 +208,14 @@ class Codec:
         except TemplateSyntaxError as error:
             raise EngineError(
                 "bad_template",
-                f"The target's chat template is broken in line {error.lineno}: {error.message}",
+                f"The target's chat template is broken in line {error.lineno}: {_sentence(error.message)}",
                 "Copy chat_template.jinja or tokenizer_config.json of the same model into its folder again.",
                 repr(error),
             ) from error
         except Exception as error:  # a template is a program, and fails in as many ways
             raise EngineError(
                 "template_refused",
-                f"The target's chat template refuses this conversation: {error}",
+                f"The target's chat template refuses this conversation: {_sentence(error)}",
                 "Change the order or the roles of its messages, or choose another target.",
                 repr(error),
             ) from error
@@ -292,6 +292,12 @@ def _check_not_empty(ids: Sequence[int]) -> None:
             "The target's tokenizer and chat template leave nothing of the prompt.",
             "Type something else, or check the target's chat template.",
         )
+
+
+def _sentence(words: object) -> str:
+    """What somebody else's error says, with a full stop of ours where it has none."""
+    text = str(words).rstrip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _is_message(message: object) -> bool:

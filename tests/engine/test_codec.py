@@ -169,6 +169,7 @@ def test_a_template_may_fail_in_any_way(
     with pytest.raises(EngineError) as refused:
         Codec.from_folder(folder).encode_chat(QUESTION)
     assert refused.value.kind == kind
+    assert refused.value.message.endswith(".")
 
 
 def test_a_template_cannot_reach_the_interpreter(tiny_pair_folder: Path, tmp_path: Path) -> None:
