@@ -1,0 +1,80 @@
+"""The demo pair's modes against transformers' own ``generate``, on 20 held-out prompts.
+
+``python -m engine.demo.lossless --prompts 200 --naive --out FILE`` is the whole measurement.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.demo import lossless
+from engine.demo.conversation import prompt_messages
+from engine.demo.tasks import heldout_examples
+from engine.load import load_pair
+from engine.pair import Pair
+
+PROMPTS = 20
+LIMIT = 120
+
+
+@pytest.fixture(scope="module")
+def pair() -> Pair:
+    return load_pair("demo", device="cpu", dtype="float32")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(PROMPTS))
+def test_all_modes_write_the_targets_text(pair: Pair, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if number % 5:  # the largest budget takes the longest by far
+        monkeypatch.delitem(lossless.GREEDY, "tree(256)")
+    example = heldout_examples(PROMPTS, seed=4)[number]
+    thinking = number % 2 == 1
+    messages: Any = prompt_messages(example, thinking)
+    result = lossless.compare(pair, messages, thinking, seed=number, limit=LIMIT, naive=False)
+    assert result["tokens"] > 2
+    assert set(result["first_difference"].values()) == {None}, result
+
+
+def test_naive_verification_garbles_the_demo_target(pair: Pair) -> None:
+    """Which shows that the test above can fail."""
+    question: Any = [{"role": "user", "content": "Tell me a story about a fox."}]
+    common = {"max_new_tokens": 60}
+    right = lossless._decode(pair, question, {**common, "mode": "ar"})
+    wrong = lossless._decode(pair, question, {**common, "mode": "tree", "budget": 64, "verify": "naive"})
+    assert lossless.first_difference(right, wrong) is not None
+
+
+def test_first_difference() -> None:
+    assert lossless.first_difference([1, 2, 3], [1, 2, 3]) is None
+    assert lossless.first_difference([1, 2, 3], [1, 9, 3]) == 1
+    assert lossless.first_difference([1, 2, 3], [1, 2]) == 2
+    assert lossless.first_difference([1], [1, 2]) == 1
+
+
+def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def compare(
+        pair: Any, messages: Any, thinking: bool, seed: int, limit: int, naive: bool
+    ) -> dict[str, Any]:
+        compared.append((seed, thinking))
+        if len(compared) == 4:
+            raise KeyboardInterrupt
+        return {
+            "tokens": 3,
+            "sampled_tokens": 3,
+            "first_difference": {"ar": None, "chain": 2 if seed else None},
+        }
+
+    monkeypatch.setattr(lossless, "compare", compare)
+    monkeypatch.setattr(lossless, "load_pair", lambda *_, **__: None)
+    out = tmp_path / "results.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        lossless.main(["--prompts", "3", "--out", str(out)])
+    assert lossless.main(["--prompts", "3", "--out", str(out)]) == 1
+    assert compared == [(0, False), (0, True), (1, False), (1, True), (1, True), (2, False), (2, True)]
+    assert len([json.loads(line) for line in out.read_text().splitlines()]) == 6
