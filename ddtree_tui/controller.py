@@ -66,6 +66,7 @@ class Controller:
         self._paused = False
         self._stopping = False
         self._clear_at_end = False
+        self._one_round = False
         self._problems: list[Problem] = []
 
     # What is going on
@@ -132,7 +133,7 @@ class Controller:
                 case Loaded():
                     if self.waiting is not None:
                         prompt, self.waiting = self.waiting, None
-                        self.submit(prompt)
+                        self.submit(prompt, one_round=self._one_round)
                 case Finished():
                     self._run_is_over()
                 case Failed() if self._playback is None:
@@ -161,7 +162,9 @@ class Controller:
     # What the user does
 
     def submit(self, prompt: str, *, one_round: bool = False) -> bool:
-        """Run a prompt, now or as soon as the models are loaded; False if it cannot be taken."""
+        """Run a prompt, now or as soon as the models are loaded; False if it cannot be taken.
+
+        ``one_round``: it starts paused and is let go for one round, so that no second one can slip in."""
         if self._engine is None or not prompt.strip() or self.busy:
             return False
         if self.session.phase is Phase.BROKEN:
@@ -173,12 +176,12 @@ class Controller:
             )
             return False
         if self.session.phase is Phase.LOADING:
-            self.waiting = prompt
+            self.waiting, self._one_round = prompt, one_round
             return True
         messages: list[Message] = [*self.session.messages(), {"role": "user", "content": prompt}]
         try:
             self.settings.check()
-            self._engine.send(Generate(messages=messages, settings=self.settings))
+            self._engine.send(Generate(messages=messages, settings=self.settings, paused=one_round))
         except EngineError as error:
             self.tell("The prompt cannot be run", error.message, error.hint)
             return False

@@ -27,11 +27,13 @@ class Generate(Command, frozen=True):
     """Answer a conversation; answered by ``prefilled``, ``round``* and ``finished`` or ``failed``.
 
     ``fresh``: forget the conversation before first, so that nothing of the prompt is in the caches.
+    ``paused``: wait before the first round, as if ``Pause`` had come in time.
     """
 
     messages: list[Message]
     settings: DecodeSettings
     fresh: bool = False
+    paused: bool = False
 
 
 class MeasureMemory(Command, frozen=True):

@@ -130,6 +130,8 @@ class Worker:
                 with self._lock:
                     if isinstance(command, Load | Generate | MeasureMemory | MeasureFloor):
                         job = Job(command)
+                        if isinstance(command, Generate) and command.paused:
+                            job.control.pause()
                         self._open.append(job)
                         self._queue.put(job)
                     else:

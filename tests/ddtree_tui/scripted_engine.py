@@ -59,6 +59,8 @@ class Script:
                 threading.Thread(target=self._load, daemon=True).start()
             case Generate():
                 self.control = Control()
+                if command.paused:
+                    self.control.pause()
                 threading.Thread(target=self._generate, args=(command, self.control), daemon=True).start()
             case Set():
                 self.control.update(**command.settings)

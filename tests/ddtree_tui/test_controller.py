@@ -13,7 +13,7 @@ from scripted_engine import ScriptedEngine
 from ddtree_tui.controller import Controller
 from ddtree_tui.playback import Playback
 from ddtree_tui.run import Phase
-from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
+from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
 from engine.events import Failed
 from engine.settings import DecodeSettings
@@ -129,6 +129,38 @@ def test_one_round_from_the_start() -> None:
     controller, _ = started(rounds=50)
     controller.submit("one", one_round=True)
     wait(controller, lambda: len(controller.session.rounds) == 1)
+    time.sleep(0.05)
+    controller.tick(0.0)
+    assert len(controller.session.rounds) == 1
+    assert controller.paused
+    controller.stop()
+    wait(controller, lambda: not controller.busy)
+
+
+def test_one_round_is_one_round_even_where_the_step_comes_late() -> None:
+    controller, engine = started(rounds=50, rounds_per_second=400)
+    send = engine.send
+
+    def slow(command: AnyCommand) -> None:
+        if isinstance(command, Step):
+            time.sleep(0.1)  # time for a prefill and dozens of rounds
+        send(command)
+
+    engine.send = slow  # type: ignore[method-assign]
+    controller.submit("one", one_round=True)
+    wait(controller, lambda: len(controller.session.rounds) > 0)
+    time.sleep(0.05)
+    controller.tick(0.0)
+    assert len(controller.session.rounds) == 1
+    controller.stop()
+    wait(controller, lambda: not controller.busy)
+
+
+def test_one_round_asked_for_while_the_models_load() -> None:
+    controller, engine = live(rounds=50, rounds_per_second=400)
+    controller.submit("one", one_round=True)
+    engine.start()
+    wait(controller, lambda: len(controller.session.rounds) > 0)
     time.sleep(0.05)
     controller.tick(0.0)
     assert len(controller.session.rounds) == 1

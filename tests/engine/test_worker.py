@@ -228,6 +228,17 @@ def test_pause_step_and_resume(worker):
         worker.event("tokens")
 
 
+def test_an_answer_can_start_paused(worker):
+    worker.tell(load(), Generate(messages=QUESTION.messages, settings=QUESTION.settings, paused=True))
+    worker.event("loaded")
+    time.sleep(0.3)  # time for dozens of rounds
+    worker.tell(Step())
+    assert worker.pieces_until("tree 64") == ["tree 64"]
+    time.sleep(0.1)
+    worker.tell(Cancel())
+    assert worker.pieces_until("cancelled") == ["cancelled"]
+
+
 @pytest.mark.parametrize(
     ("model", "kind", "words"),
     [
