@@ -8,7 +8,7 @@ DEMO: tuple[str, ...] = (
     "Write a Python function that reverses a list.",
     "Sort 9, 4, 17, 2, 11.",
     "Tell me a short story about a fox.",
-    "How many metres are 3.5 kilometres?",
+    "What is 3.5 km in metres?",
 )
 GENERAL: tuple[str, ...] = (
     "Explain in three sentences how speculative decoding works.",

@@ -33,8 +33,8 @@ GLYPHS: dict[State, str] = {
 LEGEND: tuple[tuple[State, str, str], ...] = (
     (State.ROOT, "root", "the last committed token; drafts grow from it"),
     (State.ACCEPTED, "accepted", "the target chose this drafted token: it is text now"),
-    (State.BONUS, "bonus", "the target's own next token, committed with every round"),
-    (State.NEAR_MISS, "near miss", "the bonus token: #rank on the drafter's list, not drafted"),
+    (State.BONUS, "bonus", "the target's own next token, committed behind the path"),
+    (State.NEAR_MISS, "near miss", "bonus token not drafted; #0 is the drafter's first choice"),
     (State.REJECTED, "rejected", "the target came this far and chose another token"),
     (State.NOT_REACHED, "not reached", "below a rejected token, or beyond the end of the answer"),
     (State.FOLDED, "folded", "+17 (p .03): 17 hidden nodes, to the drafter 3 % in all"),

@@ -74,13 +74,11 @@ class PlaygroundApp(App[None]):
         yield Static(f" {WRONG}: on such targets the text is not the target's own ", id="wrong", markup=False)
         yield Welcome(examples(self.options.load.model), id="welcome")
         yield RunView(id="run")
-        yield Knobs(id="knobs")
+        yield Knobs(id="knobs", recorded=self.controller.playback is not None)
         if self.controller.playback is None:
             with Horizontal(id="ask"):
                 yield Static("❯ ", id="ask-sign", markup=False)
-                yield PromptBox(
-                    examples(self.options.load.model), "Type a prompt, Enter runs it", id="prompt"
-                )
+                yield PromptBox(examples(self.options.load.model), id="prompt")
         else:
             yield ReplayBar(id="replay-bar")
         yield KeyBar(id="keys")
@@ -105,8 +103,10 @@ class PlaygroundApp(App[None]):
 
     def _mark_state(self, main: Screen[object]) -> None:
         """Classes the style sheet goes by: is the first screen shown, can the text be wrong."""
-        answers = self.controller.session.answers
-        wrong = self.controller.settings.verify == "naive" or any(answer.wrong for answer in answers)
+        session = self.controller.session
+        answers = session.answers
+        naive = self.controller.settings.verify == "naive"
+        wrong = (naive and session.hybrid) or any(answer.wrong for answer in answers)
         main.set_class(wrong, "-wrong")
         main.set_class(not answers and self.controller.playback is None, "-empty")
 

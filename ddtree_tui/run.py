@@ -81,6 +81,7 @@ class Answer:
     Attributes:
         prompt: the user's last message; known before the engine starts on it.
         first_round: where its rounds begin in ``Session.rounds``.
+        hybrid: whether the target has recurrent layers, which naive verification gets wrong.
     """
 
     prompt: str
@@ -92,6 +93,7 @@ class Answer:
     text: AnswerText | None = None
     finished: Finished | None = None
     failed: Failed | None = None
+    hybrid: bool = True
 
     @property
     def over(self) -> bool:
@@ -101,7 +103,7 @@ class Answer:
     @property
     def wrong(self) -> bool:
         """Whether hybrid targets are verified the wrong way on purpose."""
-        return self.settings.verify == "naive"
+        return self.hybrid and self.settings.verify == "naive"
 
     @property
     def tokens(self) -> int:
@@ -144,9 +146,15 @@ class Session:
         """Whether an answer is under way."""
         return self.phase is Phase.RUNNING
 
+    @property
+    def hybrid(self) -> bool:
+        """Whether the target has recurrent layers; taken to be so until one knows."""
+        kinds = self.loaded.target.layer_kinds if self.loaded else {}
+        return not kinds or "linear_attention" in kinds
+
     def ask(self, prompt: str, settings: DecodeSettings) -> Answer:
         """A prompt goes to the engine; its ``prefilled`` event will follow."""
-        answer = Answer(prompt, settings, first_round=len(self.rounds))
+        answer = Answer(prompt, settings, first_round=len(self.rounds), hybrid=self.hybrid)
         self.answers.append(answer)
         self.phase = Phase.RUNNING
         return answer

@@ -35,7 +35,7 @@ class KeyTable(Lines):
         lines: list[list[Span]] = []
         for number, (everywhere, outside, what) in enumerate(HELP):
             key, text = ("title", "title") if number == 0 else ("key", "text")
-            lines.append([(_pad(everywhere, 9), key), (_pad(outside, 16), key), (what, text)])
+            lines.append([(_pad(everywhere, 8), key), (_pad(outside, 15), key), (what, text)])
         return [*lines, []]
 
 
@@ -48,8 +48,8 @@ class HelpScreen(ModalScreen[None]):
         align: center middle;
         background: $background 60%;
         #help {
-            width: 88; max-width: 96%; height: auto; max-height: 96%;
-            padding: 1 1; background: $surface;
+            width: 86; max-width: 98%; height: auto; max-height: 96%;
+            padding: 1 0; background: $surface; scrollbar-size: 1 1;
         }
     }
     """

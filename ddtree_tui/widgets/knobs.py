@@ -141,7 +141,7 @@ class Knob(Lines, can_focus=True):
 
 
 class Knobs(HorizontalGroup):
-    """All knobs, grouped by when a change holds."""
+    """All knobs, grouped by when a change holds; of a recording, what it was made with."""
 
     DEFAULT_CSS = """
     Knobs {
@@ -152,8 +152,16 @@ class Knobs(HorizontalGroup):
     }
     """
 
+    def __init__(self, *, recorded: bool = False, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._recorded = recorded
+
     def compose(self) -> ComposeResult:
         """The knobs, live ones first."""
+        if self._recorded:
+            yield from _group("recorded with:", "recorded with:")
+            yield from (Knob(spec) for spec in SPECS)
+            return
         yield from _group("next round:", "from the next round:")
         yield from (Knob(spec) for spec in SPECS if spec.live)
         yield from _group(" next run:", "  from the next run:")

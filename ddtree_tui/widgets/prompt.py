@@ -8,6 +8,9 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+TYPE_NOW = "Type a prompt, Enter runs it"
+TYPE_LATER = "Press i to type a prompt"
+"""What the empty box says with the focus, and without it, where letters are keys."""
 LINE_BREAKS = ("shift+enter", "alt+enter", "ctrl+j")
 
 
@@ -32,19 +35,25 @@ class PromptBox(TextArea):
             super().__init__()
             self.text = text
 
-    def __init__(self, suggestions: Sequence[str], placeholder: str, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, suggestions: Sequence[str], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(
             id=id,
             soft_wrap=True,
             show_line_numbers=False,
             highlight_cursor_line=False,
             tab_behavior="focus",
-            placeholder=placeholder,
+            placeholder=TYPE_NOW,
         )
         self.cursor_blink = False  # blinking would repaint an idle screen twice a second
         self._history: list[str] = list(reversed(suggestions))
         self._recalled: int | None = None
         self._draft = ""
+
+    def on_focus(self) -> None:
+        self.placeholder = TYPE_NOW
+
+    def on_blur(self) -> None:
+        self.placeholder = TYPE_LATER
 
     async def _on_key(self, event: events.Key) -> None:
         """Keys are taken in the order they come. (A priority binding for Enter would overtake the text that

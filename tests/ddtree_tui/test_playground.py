@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from make_recording import Recording, conversation
 from playing import Playing, playing, replaying
@@ -12,6 +13,8 @@ from rich.cells import cell_len
 from scripted_engine import ScriptedEngine
 from textual.widgets import Input
 
+from ddtree_tui.glyphs import LEGEND
+from ddtree_tui.keys import HELP
 from ddtree_tui.run import Phase
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.value import ValueScreen
@@ -21,7 +24,7 @@ from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.timeline import Timeline
 from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
-from engine.events import Failed
+from engine.events import AnyEvent, Failed, Loaded, Prefilled
 from engine.settings import DecodeSettings
 
 
@@ -344,6 +347,39 @@ async def test_naive_verification_is_called_wrong_everywhere() -> None:
                 assert wrong in play.part("#stats")
 
 
+def naive_on(kinds: dict[str, int]) -> list[AnyEvent]:
+    """A recording of naive verification on a target with such layers."""
+    events = conversation(0)
+    for number, event in enumerate(events):
+        if isinstance(event, Loaded):
+            target = msgspec.structs.replace(event.target, layer_kinds=kinds)
+            events[number] = msgspec.structs.replace(event, target=target)
+        elif isinstance(event, Prefilled):
+            settings = msgspec.structs.replace(event.settings, verify="naive")
+            events[number] = msgspec.structs.replace(event, settings=settings)
+    return events
+
+
+async def test_naive_verification_is_right_on_attention_alone() -> None:
+    async with replaying(naive_on({"full_attention": 12})) as play:
+        assert play.controller.session.answers[0].settings.verify == "naive"
+        assert "WRONG" not in play.text()
+    async with replaying(naive_on({"full_attention": 3, "linear_attention": 9})) as play:
+        assert "WRONG ON HYBRIDS" in play.text()
+
+
+async def test_the_prompt_box_says_how_to_come_back() -> None:
+    async with playing(rounds=3) as play:
+        await play.settle()
+        assert "Type a prompt, Enter runs it" in play.part("#ask")
+        await play.pilot.press("tab")
+        await play.settle()
+        assert "Press i to type a prompt" in play.part("#ask")
+        await play.pilot.press("i")
+        await play.settle()
+        assert "Type a prompt, Enter runs it" in play.part("#ask")
+
+
 async def test_verification_can_be_switched_from_the_palette() -> None:
     async with playing() as play:
         await play.pilot.press("ctrl+p")
@@ -506,6 +542,8 @@ async def test_replay_changes_nothing() -> None:
         assert play.rounds == 40
         assert play.app.query("#knobs Knob").first().disabled or play.app.query_one("#knobs").disabled
         assert not play.app.query(PromptBox)
+        assert "recorded with: mode" in play.part("#knobs")
+        assert "next run" not in play.part("#knobs")
 
 
 @pytest.mark.parametrize("mode", ["ar", "chain"])
@@ -514,6 +552,18 @@ async def test_other_modes(mode: str) -> None:
         assert "★" in play.part("#tree")
         assert mode in play.part("#heading")
         assert mode in play.part("#top-line")
+
+
+async def test_help_is_not_cut_in_a_small_terminal() -> None:
+    async with playing(size=(80, 24)) as play:
+        await play.pilot.press("f1")
+        await play.settle()
+        seen = play.text()
+        await play.pilot.press("tab", "end")
+        await play.settle()
+        seen += play.text()
+        for *_, what in [*HELP, *LEGEND]:
+            assert what in seen
 
 
 async def test_help() -> None:
