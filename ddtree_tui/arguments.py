@@ -228,7 +228,8 @@ def _add_diagnosis(group: argparse._ActionsContainer) -> None:
 
 def _epilog() -> str:
     codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exit_codes.MEANINGS.items())
-    presets = "\n".join(f"  {preset.name:<12} {preset.note}" for preset in PRESETS.values())
+    names = max(map(len, PRESETS))
+    presets = "\n".join(f"  {name:<{names}}  {preset.note}" for name, preset in PRESETS.items())
     return f"presets for --model:\n{presets}\n\nexit codes:\n{codes}"
 
 
