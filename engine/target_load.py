@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils.quantization_config import Mxfp4Config
 
+import engine.cpu  # noqa: F401 - before transformers' models are imported
 from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
 from engine.place import Place

@@ -1,10 +1,14 @@
 """What holds for the whole suite."""
 
+import importlib
+import importlib.util
 import os
 
 import pytest
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; see ddtree_tui.engine_process
+if importlib.util.find_spec("torch"):  # the app's own tests run without
+    importlib.import_module("engine.cpu")  # before any test imports transformers' models
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers.utils import logging as transformers_logging
 
+import engine.cpu  # noqa: F401 - before what imports transformers' models
 from engine.demo.acceptance import measure_acceptance
 from engine.demo.chat import END_OF_TEXT, MASK, TURN_END
 from engine.demo.corpus import Corpus, build_corpus, load_corpus
