@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from engine.gated_delta import DeltaRows, solve_tree
 from engine.kernels.backend import use_triton, wide
 
 
@@ -82,22 +83,13 @@ def tree_delta_torch(
     u: Tensor | None = None,
     decay: Tensor | None = None,
 ) -> tuple[Tensor, TreeSolution]:
-    """``tree_delta`` in plain torch."""
+    """``tree_delta`` in plain torch: ``engine.gated_delta.solve_tree``, one key head per value head."""
     dtype = wide(state.dtype)
     group = v.shape[1] // q.shape[1]
-    queries, keys, values = (x.to(dtype).transpose(0, 1) for x in (q, k, v))  # (H, R, d)
-    queries, keys = (x.repeat_interleave(group, dim=0) for x in (queries, keys))
-    total = visible.to(dtype) @ g.to(dtype)  # (R, Hv)
-    down = total.T[:, :, None]  # (Hv, R, 1)
-    strength = beta.to(dtype).T[:, :, None]
-    # Differences before exponentials: e^{G_i} · e^{-G_j} overflows on long paths.
-    gamma = (down - down.transpose(1, 2)).masked_fill(~visible, -torch.inf).exp()
-    system = strength * gamma * (keys @ keys.transpose(1, 2))
-    right = strength * (values - down.exp() * (keys @ state.to(dtype)))
-    solved = torch.linalg.solve_triangular(system, right, upper=False, unitriangular=True)
-    outputs = down.exp() * (queries @ state.to(dtype)) + (gamma * (queries @ keys.transpose(1, 2))) @ solved
-    solution = TreeSolution(k, _into(u, solved.transpose(0, 1)), _into(decay, total))
-    return _into(out, outputs.transpose(0, 1)), solution
+    queries, keys = (x.to(dtype).repeat_interleave(group, dim=1) for x in (q, k))
+    rows = DeltaRows(queries, keys, v.to(dtype), g.to(dtype), beta.to(dtype))
+    outputs, solved = solve_tree(rows, visible, state.to(dtype))
+    return _into(out, outputs), TreeSolution(k, _into(u, solved.u), _into(decay, solved.decay))
 
 
 def tree_delta_commit(
