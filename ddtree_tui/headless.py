@@ -15,6 +15,7 @@ from ddtree_tui.escape import escape
 from ddtree_tui.options import GenerateOptions
 from ddtree_tui.signals import signals_to
 from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
+from ddtree_tui.wording import counted
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens, encode_event
@@ -268,7 +269,7 @@ class _Status:
             return
         parts = [
             event.reason,
-            f"{event.tokens} tokens in {event.rounds} rounds",
+            f"{counted(event.tokens, 'token')} in {counted(event.rounds, 'round')}",
             f"acceptance length {event.mean_acceptance_length:.2f}",
             f"{event.tokens_per_second:.1f} tokens/s",
             f"first token after {event.ttft_s:.2f} s",

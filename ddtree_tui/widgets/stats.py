@@ -10,6 +10,7 @@ from ddtree_tui.glyphs import BARS
 from ddtree_tui.run import STAGES, Answer, stage_ms
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.widgets.round_heading import WRONG
+from ddtree_tui.wording import counted
 
 SHADES = "▓▒█░▚"
 """One per stage, so that the bar of stage times can be read without colours."""
@@ -82,7 +83,8 @@ class Stats(Lines):
                 [("tok/s ", "label"), (f"{answer.recent_tokens_per_second(index):.0f}", "number"),
                  (" mean ", "label"), (f"{speed(answer):.0f}", "number")],
                 [(f"{answer.tokens}", "number"), (" tokens ", "label"),
-                 (f"{len(answer.rounds)}", "number"), (" rounds", "label")],
+                 (f"{len(answer.rounds)}", "number"),
+                 (" round" if len(answer.rounds) == 1 else " rounds", "label")],
                 [(f"{round_.ms.total:.0f} ms", "number")],
                 [("draft ", "label"), (f"{round_.ms.draft:.0f}", "number"),
                  (" verify ", "label"), (f"{round_.ms.verify:.0f}", "number")],
@@ -97,7 +99,7 @@ class Stats(Lines):
 
     def _table(self) -> list[list[Span]]:
         answer = self._numbers.answer if self._numbers else None
-        count = f"{answer.tokens} tokens, {len(answer.rounds)} rounds" if answer else ""
+        count = f"{counted(answer.tokens, 'token')}, {counted(len(answer.rounds), 'round')}" if answer else ""
         rows = [
             (("acceptance length", "–", "–")),
             ("tokens per second", "–", "–"),

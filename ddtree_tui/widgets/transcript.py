@@ -16,6 +16,7 @@ from ddtree_tui.escape import escape, hex_bytes
 from ddtree_tui.run import Answer, Session
 from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
 from ddtree_tui.widgets.round_heading import WRONG
+from ddtree_tui.wording import counted
 
 GUTTERS = {
     "user": "❯ ",
@@ -183,7 +184,7 @@ def ending(answer: Answer) -> str:
     reason = {"stop": "ended by itself", "length": "cut at max-new-tokens", "cancelled": "stopped"}
     done = answer.finished
     return (
-        f"{reason[done.reason]} · {done.tokens} tokens in {done.rounds} rounds · "
+        f"{reason[done.reason]} · {counted(done.tokens, 'token')} in {counted(done.rounds, 'round')} · "
         f"{done.tokens_per_second:.0f} tokens/s"
     )
 
