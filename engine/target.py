@@ -90,10 +90,14 @@ class Target:
 
     @property
     def fixed_shapes(self) -> bool:
-        """Whether a pass has the same shapes whatever the values: not with experts, which are sent the rows
-        that are routed to them."""
-        config = self.model.config
-        return not any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
+        """Whether a pass can be captured in a CUDA graph, its steps the same whatever the values.
+
+        Not with experts, which are sent the rows that are routed to them, nor with rotary frequencies
+        that depend on the longest position, which transformers reads on the host.
+        """
+        config, rotary = self.model.config, self.model.model.rotary_emb
+        experts = any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
+        return not experts and getattr(rotary, "rope_type", "default") not in ("dynamic", "longrope")
 
     @property
     def delta_modules(self) -> list[nn.Module]:
