@@ -13,9 +13,9 @@ from ddtree_tui import exit_codes
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import escape
 from ddtree_tui.options import GenerateOptions
+from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
 from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
-from ddtree_tui.wording import counted
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens, encode_event

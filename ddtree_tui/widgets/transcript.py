@@ -13,10 +13,10 @@ from textual.strip import Strip
 
 from ddtree_tui.answer_text import Section
 from ddtree_tui.escape import escape, hex_bytes
+from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, Session
 from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
 from ddtree_tui.widgets.round_heading import WRONG
-from ddtree_tui.wording import counted
 
 GUTTERS = {
     "user": "❯ ",

@@ -4,7 +4,7 @@ import pytest
 from make_recording import conversation
 from playing import replaying
 
-from ddtree_tui.wording import counted
+from ddtree_tui.plural import counted
 
 
 @pytest.mark.parametrize(
