@@ -166,15 +166,18 @@ def test_a_trace_is_written_while_the_app_looks_away(worker_path: None, tmp_path
 
 @pytest.mark.parametrize(("nodes", "milliseconds"), [(64, 5.0), (1024, 25.0)])
 def test_a_tree_is_laid_out_quickly(nodes: int, milliseconds: float) -> None:
-    """Processor time, folded to a screen and with every node; bench_paint.py measures the painting too."""
+    """This thread's processor time, folded to a screen and with every node: the median over several trees, as
+    the collector may have the whole suite to go through in one of them. bench_paint.py measures the painting."""
     rounds = [event for event in conversation(0, budget=nodes, rounds=8) if isinstance(event, Round)]
     vocabulary = SeenVocabulary()
     vocabulary.add(spelled(list(range(len(VOCABULARY)))))
     labels = Labels(vocabulary)
     for rows in (17, None):
-        start = time.process_time()
+        times = []
         for round_ in rounds:
+            start = time.thread_time()
             lay_out(DraftShape.of(round_), labels, 118, rows)
-        spent = 1000 * (time.process_time() - start) / len(rounds)
+            times.append(1000 * (time.thread_time() - start))
+        spent = statistics.median(times)
         print(f"{nodes} nodes, {'folded' if rows else 'unfolded'}: {spent:.2f} ms")
         assert spent < milliseconds
