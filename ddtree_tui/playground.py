@@ -21,6 +21,7 @@ from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keys import BINDINGS, MAIN_SCREEN_ACTIONS
 from ddtree_tui.options import AppOptions
+from ddtree_tui.pace import GAP_SECONDS, Pace
 from ddtree_tui.palette import commands
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.theme import DARK, LIGHT, role_defaults
@@ -36,8 +37,6 @@ from ddtree_tui.widgets.top_line import Status, TopLine
 from ddtree_tui.widgets.welcome import Welcome
 from engine.errors import EngineError
 
-PAINT_SECONDS = 0.071
-"""At most 15 paints a second, whatever a paint's own time adds or takes between two of them."""
 SETTLE_SECONDS = 0.004
 """Widgets say through messages what is to be redrawn; this is how long they are waited for."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -60,7 +59,7 @@ class PlaygroundApp(App[None]):
         self.options = options
         self.paints = 0
         self._dirty = True
-        self._last_paint = 0.0
+        self._pace = Pace()
         self._prompt_to_send = options.prompt
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -112,7 +111,7 @@ class PlaygroundApp(App[None]):
 
     def _layout_changed(self, screen: Screen[object]) -> None:
         """A layout, as when a scroll bar appears, redraws by itself: that counts among the paints."""
-        self._last_paint = time.monotonic()
+        self._pace.painted(time.monotonic())
 
     def _focus_moved(self) -> None:
         self.changed()
@@ -123,11 +122,11 @@ class PlaygroundApp(App[None]):
     # The one clock
 
     async def _tick(self) -> None:
-        """Take in events and paint the newest state, at most 15 times a second."""
+        """Take in events and paint the newest state, as often as ``Pace`` allows."""
         if not self.is_running:
             return
         now = time.monotonic()
-        if now >= self._last_paint + PAINT_SECONDS:
+        if now >= self._pace.news_at():
             was_busy = self.controller.busy
             if self.controller.tick(now):
                 self._dirty = True
@@ -138,8 +137,9 @@ class PlaygroundApp(App[None]):
                 self._prompt_to_send = None
             self._show_problems()
             if self._dirty:
+                self._pace.painted(now)
                 await self._paint_at_once()
-        wait = max(self._last_paint, now) + PAINT_SECONDS - time.monotonic()
+        wait = max(self._pace.news_at(), now + GAP_SECONDS) - time.monotonic()
         self.set_timer(max(0.001, wait), self._tick)
 
     def _run_is_over(self) -> None:
@@ -149,11 +149,19 @@ class PlaygroundApp(App[None]):
             self.action_focus_prompt()
 
     def changed(self) -> None:
-        """The user changed something: show it at once, or with the next paint if that is near."""
+        """The user changed something: show it at once, or as soon as there may be one more paint."""
         self._dirty = True
+        wait = self._pace.user_at() - time.monotonic()
+        if wait <= 0:
+            self.call_next(self._paint_for_user)
+        else:
+            self.set_timer(wait, self._paint_for_user)
+
+    async def _paint_for_user(self) -> None:
         now = time.monotonic()
-        if now - self._last_paint >= PAINT_SECONDS:
-            self.call_next(self._paint_at_once)
+        if self._dirty and now >= self._pace.user_at():
+            self._pace.painted(now, for_user=True)
+            await self._paint_at_once()
 
     async def _paint_at_once(self) -> None:
         """Paint; whatever the widgets want to redraw goes to the terminal in one piece."""
@@ -167,7 +175,6 @@ class PlaygroundApp(App[None]):
 
     def _paint(self, now: float) -> None:
         self._dirty = False
-        self._last_paint = now
         self.paints += 1
         main = self.screen_stack[0]
         if not main.is_mounted:

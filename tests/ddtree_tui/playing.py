@@ -45,6 +45,10 @@ class Playing:
     async def settle(self) -> None:
         """Until what has happened is painted."""
         await self.pilot.pause(0.15)
+        for _ in range(60):  # a burst of keys may have used up the paints of a second
+            if not self.app._dirty:
+                break
+            await self.pilot.pause(0.02)
 
     async def type(self, text: str) -> None:
         """Press the keys of ``text``."""

@@ -91,7 +91,8 @@ async def test_keys_are_answered_within_a_tenth_of_a_second(displayed: list[floa
             await answered(play, "end", lambda: "following" in play.part("#heading"))
             await asyncio.sleep(0.17)
     print(f"keys answered after {1000 * statistics.median(waits):.0f} ms, at most {1000 * max(waits):.0f} ms")
-    assert statistics.median(waits) < 0.1
+    assert statistics.median(waits) < 0.05
+    assert sorted(waits)[-2] < 0.1  # one may fall on other work of the machine
 
 
 def test_an_idle_app_paints_nothing(displayed: list[float]) -> None:
@@ -166,8 +167,8 @@ def test_a_trace_is_written_while_the_app_looks_away(worker_path: None, tmp_path
 
 @pytest.mark.parametrize(("nodes", "milliseconds"), [(64, 5.0), (1024, 25.0)])
 def test_a_tree_is_laid_out_quickly(nodes: int, milliseconds: float) -> None:
-    """This thread's processor time, folded to a screen and with every node: the median over several trees, as
-    the collector may have the whole suite to go through in one of them. bench_paint.py measures the painting."""
+    """This thread's processor time, folded to a screen and with every node: the median of several trees,
+    as the collector may have the whole suite to go through in one. bench_paint.py measures the painting."""
     rounds = [event for event in conversation(0, budget=nodes, rounds=8) if isinstance(event, Round)]
     vocabulary = SeenVocabulary()
     vocabulary.add(spelled(list(range(len(VOCABULARY)))))
