@@ -65,10 +65,10 @@ class StaticRound:
         device = state.device
         self._order = torch.arange(self.steps, device=device)
         self._rows = torch.arange(bucket.nodes + 1, device=device)
+        self._candidates = min(bucket.nodes, target.vocab_size) if bucket.mode == "tree" else 1
         self._plan: TreePlan | None = None
         if bucket.mode == "tree":
-            candidates = min(bucket.nodes, target.vocab_size)
-            self._plan = plan_tree(bucket.block_size - 1, candidates, bucket.nodes, device)
+            self._plan = plan_tree(bucket.block_size - 1, self._candidates, bucket.nodes, device)
 
     def draft(self) -> None:
         """The drafter's logits at depths 1 .. B - 1: (B - 1, V)."""
@@ -82,8 +82,7 @@ class StaticRound:
         if self.bucket.mode == "ar":
             self.tree, self.is_node = empty_tree(device=self.state.device), self._rows[1:].bool()
             return
-        candidates = 1 if self._plan is None else self._plan.ranks[0].shape[0]
-        ids, logprobs = top_candidates(self.draft_logits, candidates)
+        ids, logprobs = top_candidates(self.draft_logits, self._candidates)
         depths = torch.arange(1, len(ids) + 1, device=ids.device)
         # The bonus token takes one of the places that remain.
         logprobs = logprobs.masked_fill((depths >= self.state.remaining)[:, None], -torch.inf)

@@ -68,7 +68,6 @@ class StaticRunner:
         self._rounds: dict[Bucket, StaticRound] = {}
         self._graphs: dict[Bucket, list[torch.cuda.CUDAGraph | None]] = {}
         self._pool: Any = None
-        self._last: StaticRound | None = None
         self._undrafted = 0
 
     @torch.inference_mode()
@@ -112,7 +111,6 @@ class StaticRunner:
                 getattr(stages, stage)()
                 flight.times.append(time.perf_counter())
             flight.record.copy_(stages.record)
-        self._last = stages
         return flight
 
     def wait(self, flight: Flight) -> StaticResult:
@@ -138,7 +136,6 @@ class StaticRunner:
     @torch.inference_mode()
     def cut(self, result: StaticResult, kept: int) -> StaticResult:
         """Take back all but the first ``kept`` tokens of the round launched last."""
-        assert self._last is not None
         path = result.record.path.int().to(self.state.device)
         self.cache.recommit(path, torch.tensor(kept, dtype=torch.int32, device=self.state.device))
         removed = result.kept - kept
