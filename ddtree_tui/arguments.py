@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
@@ -19,14 +19,17 @@ from engine.settings import DTYPES, MAX_BUDGET, MODES, VERIFY_BACKENDS, DecodeSe
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all options. Values not given are absent, so that both sides of a command count."""
+    looks: dict[str, Any] = {
+        "epilog": _epilog(),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
     parser = _Parser(
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
-        epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        **looks,
     )
     parser.set_defaults(command=None)
     parser.add_argument("--version", action="version", version=f"ddtree-tui {__version__}")
@@ -41,9 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="answer one prompt without the app",
         usage='%(prog)s "PROMPT" [options]',
         description="Answer one prompt: the answer on standard output, the rest on standard error.",
-        epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        **looks,
     )
     generate.set_defaults(command="generate")
     add(
@@ -66,9 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="open the app on a recorded run, with no model loaded",
         usage="%(prog)s FILE [options]",
         description="Open the app on a run recorded with --trace. No model is loaded.",
-        epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        **looks,
     )
     replay.set_defaults(command="replay")
     replay.add_argument("file", type=Path, metavar="FILE", help="a file that --trace wrote")
@@ -79,9 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="measure acceptance, speed and losslessness of modes and budgets",
         usage="%(prog)s [FILE ...] [options]",
         description=BENCH_DESCRIPTION,
-        epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        **looks,
     )
     bench.set_defaults(command="bench")
     add_bench_options(bench)
