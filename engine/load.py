@@ -100,6 +100,8 @@ def load_pair(
     stages.begin(5)
     drafting = None if draft is None else _load_drafter(draft.folder, place)
     stages.begin(6)
+    from engine.pair import Pair
+
     info = Loaded(
         target=_describe(target, network.model, network.layer_kinds),
         drafter=None if draft is None or drafting is None else _describe_drafter(draft, drafting),
@@ -114,7 +116,10 @@ def load_pair(
         vocab_size=network.vocab_size,
         thinking=codec.supports_thinking,
     )
-    return _warm_up(network, drafting, codec, info, stages)
+    pair = Pair(network, drafting, codec, info)
+    warm_up(pair)
+    seconds = stages.seconds
+    return pair.described(msgspec.structs.replace(info, t=seconds, seconds=seconds))
 
 
 class _Stages:
@@ -305,17 +310,15 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _warm_up(target: Target, drafter: Drafter | None, codec: Codec, info: Loaded, stages: _Stages) -> Pair:
-    """Decode two tokens, so that the first answer pays for no first calls; the pair returned is fresh."""
+def warm_up(pair: Pair) -> None:
+    """Decode two tokens, so that the first answer pays for no first calls and captures no graphs; of the
+    text nothing stays."""
     from engine.decode import generate
-    from engine.pair import Pair
 
-    pair = Pair(target, drafter, codec, info)
-    settings = DecodeSettings(mode="tree" if drafter else "ar", max_new_tokens=2)
+    settings = DecodeSettings(mode="tree" if pair.drafter else "ar", max_new_tokens=2)
     try:
         for _ in generate(pair, "Hello", settings):
             pass
     except EngineError as error:  # a template that wants more than a question, for example
         logger.warning("warming up failed: %s %s", error.message, error.detail)
-    seconds = stages.seconds
-    return Pair(target, drafter, codec, msgspec.structs.replace(info, t=seconds, seconds=seconds))
+    pair.session.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 
 from engine.codec import Codec
@@ -36,6 +37,12 @@ class Pair:
         if self.on_device is None:
             fits = self.target.device.type == "cuda" and self.target.fixed_shapes
             object.__setattr__(self, "on_device", fits)
+
+    def described(self, info: Loaded) -> Pair:
+        """This pair under another description: with the same caches and the same rounds."""
+        pair = copy.copy(self)
+        object.__setattr__(pair, "info", info)
+        return pair
 
     @property
     def runner(self) -> StaticRunner:

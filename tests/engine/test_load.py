@@ -15,7 +15,7 @@ from tiny_folders import LAYERS, MASK_ID, VOCAB_SIZE, drafter_dict, write_drafte
 from engine import load as load_module
 from engine.decode import generate
 from engine.errors import EngineError
-from engine.events import Finished, Loading, decode_event, encode_event
+from engine.events import Finished, Loading, Prefilled, decode_event, encode_event
 from engine.load import STAGES, load_pair
 from engine.pair import Pair
 from engine.presets import Preset
@@ -83,6 +83,44 @@ def test_it_decodes_and_warming_up_leaves_nothing_behind(tiny_pair_folder: Path)
     assert isinstance(first, Finished)
     assert isinstance(second, Finished)
     assert first.output_ids == second.output_ids
+
+
+def test_the_pair_that_was_warmed_up_is_handed_out(
+    tiny_pair_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounds that were captured while warming up are those of the first answer."""
+    made: list[tuple[Pair, Any]] = []
+
+    def on_device(*parts: Any) -> Pair:
+        pair = Pair(*parts, on_device=True)
+        made.append((pair, pair.session))
+        return pair
+
+    monkeypatch.setattr("engine.pair.Pair", on_device)
+    pair = load(tiny_pair_folder)
+    assert [session for _, session in made] == [pair.session]
+    assert pair.info.seconds > 0
+    runner = pair.runner
+    assert made[0][0].runner is runner
+    rounds = dict(runner._rounds)
+    assert [(bucket.mode, bucket.greedy) for bucket in rounds] == [("tree", True)]
+
+    assert pair.session.ids == []
+    assert pair.session.cache.length == 0
+    assert pair.session.context is not None
+    assert pair.session.context.length == 0
+    events = list(generate(pair, "Hello", max_new_tokens=20))
+    assert runner._rounds == rounds
+    prefilled = next(event for event in events if isinstance(event, Prefilled))
+    assert prefilled.cached == 0
+    fresh = Pair(pair.target, pair.drafter, pair.codec, pair.info, on_device=True)
+    assert answer_of(events) == answer_of(list(generate(fresh, "Hello", max_new_tokens=20)))
+
+
+def answer_of(events: list[Any]) -> tuple[list[int], int, int]:
+    finished = events[-1]
+    assert isinstance(finished, Finished)
+    return finished.output_ids, finished.rounds, finished.drafted
 
 
 def test_progress_comes_stage_by_stage(tiny_pair_folder: Path) -> None:
