@@ -1,198 +1,62 @@
 """Round times against what reading the weights takes, in one run.
 
-``python tests/gpu/bench_rounds.py --shape qwen3.6-27b --out FILE.json``: builds a pair of random weights in a
-published shape, replays rounds at a context of 1k tokens, and the pair's linears alone as one CUDA graph.
-``--shape demo`` uses the demo pair as it is. ``--cpu`` is a dry run with a tiny shape.
+``python tests/gpu/bench_rounds.py --shape qwen3.6-27b --context 1024 32768 --budgets 16 64 --out FILE.json``
+builds pairs of random weights in published shapes, one after the other, replays rounds behind texts of so
+many tokens, and the pair's linears alone as one CUDA graph. ``--soak 2000`` looks at memory over so many
+rounds. ``--cpu`` is a dry run with a tiny shape.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-from transformers import Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config, Qwen3ForCausalLM
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
-from engine.codec import EncodedPrompt
+import torch
+from round_memory import peak_bytes, soak, start_peak, told_bytes
+from round_pairs import BLOCK, SHAPES, fill, random_pair
+from torch import Tensor, nn
+
 from engine.control import Control
 from engine.decode import generate
-from engine.drafter import Drafter
-from engine.drafter_config import DFlashConfig
-from engine.events import Round, Tokens
+from engine.events import Round
+from engine.floor import copy_bandwidth
+from engine.model_shape import drafter_shape, target_shape
 from engine.pair import Pair
-from engine.target import Target
 
-ROPE = {
-    "rope_type": "default",
-    "rope_theta": 10_000_000.0,
-    "partial_rotary_factor": 0.25,
-    "mrope_section": [11, 11, 10],
-}
-HYBRID = {
-    "head_dim": 256,
-    "linear_key_head_dim": 128,
-    "linear_value_head_dim": 128,
-    "linear_num_key_heads": 16,
-    "vocab_size": 248320,
-    "max_position_embeddings": 4096,
-    "rope_parameters": ROPE,
-}
-SHAPES: dict[str, dict[str, Any]] = {
-    "qwen3.6-27b": {
-        **HYBRID,
-        "hidden_size": 5120,
-        "intermediate_size": 17408,
-        "num_hidden_layers": 64,
-        "num_attention_heads": 24,
-        "num_key_value_heads": 4,
-        "linear_num_value_heads": 48,
-    },
-    "qwen3.5-4b": {
-        **HYBRID,
-        "hidden_size": 2560,
-        "intermediate_size": 9216,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 4,
-        "linear_num_value_heads": 32,
-        "tie_word_embeddings": True,
-    },
-    "qwen3-8b": {
-        "hidden_size": 4096,
-        "intermediate_size": 12288,
-        "num_hidden_layers": 36,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "vocab_size": 151936,
-        "max_position_embeddings": 4096,
-    },
-    "tiny": {
-        **HYBRID,
-        "vocab_size": 500,
-        "hidden_size": 64,
-        "intermediate_size": 96,
-        "num_hidden_layers": 4,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "head_dim": 64,
-        "linear_key_head_dim": 16,
-        "linear_value_head_dim": 16,
-        "linear_num_key_heads": 2,
-        "linear_num_value_heads": 4,
-        "rope_parameters": {**ROPE, "mrope_section": [3, 3, 2]},
-    },
-}
+ROOM = 3072
+"""Tokens that may follow the longest context."""
+WARM_UP = 3
+MAIN_BUDGET = 64
 
 
-class NoText:
-    """A codec without text: the prompt is so many arbitrary ids, nothing ends it."""
-
-    stop_ids: frozenset[int] = frozenset()
-    special_ids: frozenset[int] = frozenset()
-    think_open_id = think_close_id = None
-    strips_first_space = supports_thinking = False
-
-    def __init__(self, vocab_size: int, context: int) -> None:
-        generator = torch.Generator().manual_seed(0)
-        self.ids = torch.randint(0, vocab_size - 10, (context,), generator=generator).tolist()
-
-    def encode_chat(self, messages: Any, thinking: bool) -> EncodedPrompt:
-        return EncodedPrompt(ids=self.ids, text="", stable=0, in_thinking=False)
-
-    def token_bytes(self, token_id: int) -> bytes:
-        return b"x"
-
-    def tokens_event(self, ids: Any) -> Tokens:
-        return Tokens()
-
-
-def random_pair(shape: str, context: int, device: torch.device, dtype: torch.dtype) -> Pair:
-    settings = SHAPES[shape]
-    hybrid = "linear_num_value_heads" in settings
-    config: Any = Qwen3_5TextConfig(**settings) if hybrid else Qwen3Config(**settings)
-    kind: Any = Qwen3_5ForCausalLM if hybrid else Qwen3ForCausalLM
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    with device:
-        with torch.device("meta"):
-            model = kind(config)
-        model = model.to_empty(device=device)
-        drafter = Drafter(drafter_shape(settings)).to(device, dtype)
-    torch.set_default_dtype(before)
-    torch.manual_seed(0)
-    for module in (model, drafter):
-        for name, parameter in module.named_parameters():
-            nn.init.normal_(parameter, std=0.02)
-            if "norm" in name and not (hybrid and module is model and "linear_attn" not in name):
-                parameter.data.add_(1.0)
-    if hybrid:
-        for layer in model.model.layers:
-            if hasattr(layer, "linear_attn"):
-                layer.linear_attn.A_log.data.uniform_(0, 2)
-    model.tie_weights()
-    rotary = model.model.rotary_emb
-    model.model.rotary_emb = type(rotary)(config).to(device)  # its frequencies are no parameters
-    target = Target(model.eval(), drafter.config.target_layer_ids)
-    codec: Any = NoText(settings["vocab_size"], context)
-    info: Any = SimpleNamespace()
-    return Pair(target, drafter.eval(), codec, info, on_device=True)
-
-
-def drafter_shape(target: dict[str, Any]) -> DFlashConfig:
-    layers = target["num_hidden_layers"]
-    taps = [round(1 + i * (layers - 4) / 4) for i in range(5)]
-    tiny = target["hidden_size"] < 1000
-    return DFlashConfig.from_dict(
-        {
-            "hidden_size": target["hidden_size"],
-            "intermediate_size": target["intermediate_size"],
-            "num_hidden_layers": 2 if tiny else 5,
-            "num_attention_heads": 2 if tiny else 32,
-            "num_key_value_heads": 1 if tiny else 8,
-            "head_dim": 32 if tiny else 128,
-            "rms_norm_eps": 1e-6,
-            "rope_theta": 10_000_000.0,
-            "max_position_embeddings": 4096,
-            "vocab_size": target["vocab_size"],
-            "num_target_layers": layers,
-            "block_size": 16,
-            "dflash_config": {"mask_token_id": target["vocab_size"] - 1, "target_layer_ids": taps},
-        }
-    )
-
-
-def round_times(pair: Pair, rounds: int, **settings: Any) -> dict[str, float]:
-    """Median milliseconds by stage over rounds that follow one another; the first few are left out."""
-    pair.session.reset()
-    control, times = Control(), []
-    for event in generate(pair, "x", max_new_tokens=2000, control=control, **settings):
-        if isinstance(event, Round):
-            times.append(event.ms)
-            if event.index + 1 >= rounds + 3:
-                control.cancel()
-    stages = times[0].__struct_fields__
-    return {stage: statistics.median(getattr(ms, stage) for ms in times[3:]) for stage in stages}
-
-
-def rounds_per_second(pair: Pair, rounds: int, **settings: Any) -> float:
-    """By the wall clock, all the host does included."""
-    pair.session.reset()
-    control, stamps = Control(), []
-    for event in generate(pair, "x", max_new_tokens=2000, control=control, **settings):
+def round_times(pair: Pair, context: int, rounds: int, **settings: Any) -> dict[str, float]:
+    """Median milliseconds by stage over rounds that follow one another, and rounds per second by the wall
+    clock, all the host does included; the first few rounds are left out."""
+    fill(pair, context)
+    start_peak()
+    control, times, stamps = Control(), [], []
+    for event in generate(pair, "x", max_new_tokens=ROOM - 1, control=control, **settings):
         if isinstance(event, Round):
             stamps.append(time.perf_counter())
-            if event.index + 1 >= rounds + 3:
+            times.append(event.ms)
+            if event.index + 1 >= rounds + WARM_UP:
                 control.cancel()
-    return (len(stamps) - 4) / (stamps[-1] - stamps[3])
+    found = {
+        stage: statistics.median(getattr(ms, stage) for ms in times[WARM_UP:])
+        for stage in times[0].__struct_fields__
+    }
+    found["rounds_per_second"] = (len(stamps) - WARM_UP - 1) / (stamps[-1] - stamps[WARM_UP])
+    return found | {"peak_bytes": peak_bytes()}
 
 
 def linears(model: nn.Module, rows: int, extra: list[tuple[nn.Module, int]]) -> Callable[[], None]:
@@ -237,66 +101,118 @@ def replay_ms(run: Callable[[], None], repeats: int) -> float:
 
 
 @torch.inference_mode()
-def measure(pair: Pair, rounds: int, budgets: list[int]) -> dict[str, Any]:
-    model, drafter = pair.target.model, pair.drafter
-    assert drafter is not None
-    results: dict[str, Any] = {"modes": {}, "linears_ms": {}, "ratios": {}}
-    modes = {"ar": {"mode": "ar"}, "chain": {"mode": "chain"}}
+def measure(shape: str, pair: Pair, rounds: int, contexts: list[int], budgets: list[int]) -> dict[str, Any]:
+    """Rounds in every mode at every context, the linears, and the ratios of these."""
+    assert pair.drafter is not None
+    budgets = sorted(budgets)  # what the larger trees take is then not in the smaller ones' peaks
+    modes: dict[str, dict[str, Any]] = {"ar": {"mode": "ar"}, "chain": {"mode": "chain"}}
     modes |= {f"tree({budget})": {"mode": "tree", "budget": budget} for budget in budgets}
-    for name, settings in modes.items():
-        results["modes"][name] = round_times(pair, rounds, **settings)
-        results["modes"][name]["rounds_per_second"] = rounds_per_second(pair, rounds, **settings)
-    results["linears_ms"]["1 row"] = replay_ms(linears(model, 1, []), 20)
+    times = {
+        context: {name: round_times(pair, context, rounds, **settings) for name, settings in modes.items()}
+        for context in sorted(contexts)
+    }
+    rows = {"1 row": linears(pair.target.model, 1, [])}
+    rows |= {
+        f"{budget + 1} rows + drafter": linears(
+            pair.target.model, budget + 1, [(pair.drafter, BLOCK), (pair.target.head, BLOCK)]
+        )
+        for budget in budgets
+    }
+    floors = {name: replay_ms(run, 20) for name, run in rows.items()}
+    told = told_bytes(shape, pair)
+    bandwidth = copy_bandwidth(pair.target.device)
+    return {
+        "contexts": times,
+        "linears_ms": floors,
+        "told_bytes": told,
+        "copy_bytes_per_second": bandwidth,
+        "ratios": _ratios(times[min(contexts)], floors, budgets, told)
+        | _context_ratios(shape, pair, times, bandwidth),
+    }
+
+
+def _ratios(
+    times: dict[str, dict[str, float]], floors: dict[str, float], budgets: list[int], told: int
+) -> dict[str, float]:
+    ratios = {"ar / linears": times["ar"]["total"] / floors["1 row"]}
     for budget in budgets:
-        extra = [(drafter, 16), (pair.target.head, 16)]
-        results["linears_ms"][f"{budget + 1} rows + drafter"] = replay_ms(
-            linears(model, budget + 1, extra), 20
-        )
-    total = {name: times["total"] for name, times in results["modes"].items()}
-    results["ratios"]["ar / linears"] = total["ar"] / results["linears_ms"]["1 row"]
-    for budget in budgets:
-        tree = total[f"tree({budget})"]
-        results["ratios"][f"tree({budget}) / linears"] = (
-            tree / results["linears_ms"][f"{budget + 1} rows + drafter"]
-        )
-        results["ratios"][f"tree({budget}) / chain"] = tree / total["chain"]
-        results["ratios"][f"build+walk+commit share, tree({budget})"] = (
-            sum(results["modes"][f"tree({budget})"][stage] for stage in ("build", "walk", "commit")) / tree
-        )
-    return results
+        tree = times[f"tree({budget})"]
+        ratios |= {
+            f"tree({budget}) / linears": tree["total"] / floors[f"{budget + 1} rows + drafter"],
+            f"tree({budget}) / chain": tree["total"] / times["chain"]["total"],
+            f"build+walk+commit share, tree({budget})": (tree["build"] + tree["walk"] + tree["commit"])
+            / tree["total"],
+            f"peak memory / told, tree({budget})": tree["peak_bytes"] / told,
+        }
+    return ratios
+
+
+def _context_ratios(
+    shape: str, pair: Pair, times: dict[int, dict[str, dict[str, float]]], bandwidth: float
+) -> dict[str, float]:
+    """Extra time of a round behind a longer text / time to read the keys and values it is longer by."""
+    target, drafter = (
+        size(config) for size, config in zip((target_shape, drafter_shape), SHAPES[shape], strict=True)
+    )
+    first, *others = times
+    ratios = {}
+    for context in others:
+        for name, longer in times[context].items():
+            per_token = target.per_token + (0 if name == "ar" else drafter.per_token)
+            reading = (context - first) * per_token * pair.target.dtype.itemsize / bandwidth
+            extra = (longer["total"] - times[first][name]["total"]) / 1000
+            ratios[f"{name}: {context} instead of {first} tokens / reading them"] = extra / reading
+    return ratios
+
+
+def report(shape: str, found: dict[str, Any]) -> None:
+    for context, modes in found["contexts"].items():
+        for name, times in modes.items():
+            stages = "".join(f"{stage} {value:8.3f}  " for stage, value in times.items() if value < 1e6)
+            print(f"{shape} {context:6d} {name:10} {stages}")
+    for name, ms in found["linears_ms"].items():
+        print(f"{shape} linears, {name}: {ms:.3f} ms")
+    for name, ratio in found["ratios"].items():
+        print(f"{shape} {name}: {ratio:.3f}")
+    if "soak" in found:
+        print(f"{shape} growth over {found['soak']['rounds']} rounds: {found['soak']['growth_bytes']}")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shape", choices=[*SHAPES], default="qwen3.6-27b")
-    parser.add_argument("--context", type=int, default=1024)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--shape", choices=[*SHAPES], nargs="+", default=["qwen3.6-27b"])
+    parser.add_argument("--context", type=int, nargs="+", default=[1024])
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--budgets", type=int, nargs="+", default=[64])
+    parser.add_argument("--budgets", type=int, nargs="+", default=[MAIN_BUDGET])
+    parser.add_argument("--soak", type=int, default=0, help="rounds over which to look at memory")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     device = torch.device("cpu" if options.cpu else "cuda")
-    shape = "tiny" if options.cpu else options.shape
     dtype = torch.float32 if options.cpu else torch.bfloat16
-    started = time.perf_counter()
-    pair = random_pair(shape, options.context, device, dtype)
-    results = measure(pair, options.rounds, options.budgets)
-    results |= {
+    results: dict[str, Any] = {
         "command": " ".join(sys.argv),
-        "shape": shape,
-        "context": options.context,
         "device": torch.cuda.get_device_name() if not options.cpu else "cpu",
         "torch": torch.__version__,
-        "seconds": time.perf_counter() - started,
-        "peak_memory_bytes": 0 if options.cpu else torch.cuda.max_memory_allocated(),
+        "shapes": {},
     }
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
-    for name, times in results["modes"].items():
-        print(f"{name:12}" + "".join(f"{stage} {ms:8.3f}  " for stage, ms in times.items()))
-    for name, ms in results["linears_ms"].items():
-        print(f"linears {name}: {ms:.3f} ms")
-    for name, ratio in results["ratios"].items():
-        print(f"{name}: {ratio:.3f}")
+    for shape in ["tiny"] if options.cpu else options.shape:
+        started = time.perf_counter()
+        pair = random_pair(shape, max(options.context) + ROOM, device, dtype)
+        found: dict[str, Any] = {}
+        if options.soak:  # first, while nothing else has taken memory
+            memory = soak(pair, min(options.context), options.soak, MAIN_BUDGET)
+            found["soak"] = memory | {"peak / told": memory["peak_bytes"] / told_bytes(shape, pair)}
+        found |= measure(shape, pair, options.rounds, options.context, options.budgets)
+        found["seconds"] = time.perf_counter() - started
+        results["shapes"][shape] = found
+        options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        report(shape, found)
+        del pair
+        gc.collect()
+        torch.cuda.empty_cache()
     return 0
 
 

@@ -18,7 +18,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
 import torch
-from bench_rounds import SHAPES, random_pair
+from round_pairs import SHAPES, fill, random_pair
 from torch.profiler import ProfilerActivity, profile
 
 from engine.control import Control
@@ -27,7 +27,8 @@ from engine.events import Round
 from engine.static.runner import STAGES
 
 
-def warm(pair: Any, **settings: Any) -> None:
+def warm(pair: Any, context: int, **settings: Any) -> None:
+    fill(pair, context)
     control = Control()
     for event in generate(pair, "x", max_new_tokens=500, control=control, **settings):
         if isinstance(event, Round) and event.index >= 3:
@@ -63,10 +64,10 @@ def main() -> int:
     parser.add_argument("--modes", nargs="+", default=["tree", "chain", "ar"])
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    pair = random_pair(options.shape, options.context, torch.device("cuda"), torch.bfloat16)
+    pair = random_pair(options.shape, options.context + 1024, torch.device("cuda"), torch.bfloat16)
     report: dict[str, Any] = {"command": " ".join(sys.argv), "device": torch.cuda.get_device_name()}
     for mode in options.modes:
-        warm(pair, mode=mode, budget=options.budget)
+        warm(pair, options.context, mode=mode, budget=options.budget)
     for bucket, graphs in pair.runner._graphs.items():
         for stage, graph in zip(STAGES, graphs, strict=True):
             if graph is None:
