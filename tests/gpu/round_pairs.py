@@ -78,7 +78,7 @@ class NoText:
 
 
 def random_pair(shape: str, context: int, device: torch.device, dtype: torch.dtype) -> Pair:
-    """A pair of random weights with room for ``context`` tokens; decodes in rounds on the device if it can."""
+    """A pair of random weights with room for ``context`` tokens, in rounds on the device if it can be."""
     settings, drafting = SHAPES[shape]
     kind = settings["model_type"]
     sizes = {name: value for name, value in settings.items() if name != "model_type"}
