@@ -96,7 +96,7 @@ def test_a_file_that_is_something_else_is_answered_by_a_sentence(tmp_path, conte
     path.write_bytes(content)
     with pytest.raises(EngineError) as caught:
         read(path)
-    assert caught.value.kind == "bench_file"
+    assert caught.value.kind == "prompt_file"
     assert words in caught.value.message
     assert caught.value.hint
 
