@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,9 +35,10 @@ def test_all_modes_write_the_targets_text(pair: Pair, number: int, monkeypatch: 
     example = heldout_examples(PROMPTS, seed=4)[number]
     thinking = number % 2 == 1
     messages: Any = prompt_messages(example, thinking)
-    result = lossless.compare(pair, messages, thinking, seed=number, limit=LIMIT, naive=False)
+    result = lossless.compare(pair, messages, thinking, number, lossless.Comparison(LIMIT))
     assert result["tokens"] > 2
     assert set(result["first_difference"].values()) == {None}, result
+    assert result["divergences"] == {}
 
 
 def test_naive_verification_garbles_the_demo_target(pair: Pair) -> None:
@@ -58,9 +60,7 @@ def test_first_difference() -> None:
 def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
 
-    def compare(
-        pair: Any, messages: Any, thinking: bool, seed: int, limit: int, naive: bool
-    ) -> dict[str, Any]:
+    def compare(pair: Any, messages: Any, thinking: bool, seed: int, what: Any) -> dict[str, Any]:
         compared.append((seed, thinking))
         if len(compared) == 4:
             raise KeyboardInterrupt
@@ -71,10 +71,38 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         }
 
     monkeypatch.setattr(lossless, "compare", compare)
-    monkeypatch.setattr(lossless, "load_pair", lambda *_, **__: None)
+    pair = SimpleNamespace(codec=SimpleNamespace(supports_thinking=True), info=SimpleNamespace(device="cpu"))
+    monkeypatch.setattr(lossless, "load_pair", lambda *_, **__: pair)
     out = tmp_path / "results.jsonl"
     with pytest.raises(KeyboardInterrupt):
         lossless.main(["--prompts", "3", "--out", str(out)])
     assert lossless.main(["--prompts", "3", "--out", str(out)]) == 1
     assert compared == [(0, False), (0, True), (1, False), (1, True), (1, True), (2, False), (2, True)]
     assert len([json.loads(line) for line in out.read_text().splitlines()]) == 6
+
+
+def test_bfloat16_lists_every_difference_and_judges_it_by_the_noise_of_the_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lossless, "BUDGETS", (16,))
+    for way in ("tree(1)", "tree(64)", "tree(256)"):
+        monkeypatch.delitem(lossless.GREEDY, way)
+    options = ["--prompts", "2", "--max-new-tokens", "40", "--dtype", "bfloat16", "--noise-positions", "30"]
+    report = tmp_path / "report.json"
+    code = lossless.main([*options, "--out", str(tmp_path / "texts.jsonl"), "--report", str(report)])
+    found = json.loads(report.read_text())
+    assert found["reference"] == "ar"
+    assert found["identical"]["ar"] == found["texts"] == 4
+    assert set(found["noise"]) == {"16", "17"}
+    assert all(noise["positions"] >= 30 for noise in found["noise"].values())
+    assert 0 < found["largest_noise"] < 2
+    assert code == int(any(one["verdict"] == "defect" for one in found["divergences"]))
+
+
+def test_questions_from_files_are_shared_out(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        lines = [json.dumps({"prompt": f"{name}{number}"}) for number in range(9)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    asked = lossless.questions(5, [tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert [question.name for question in asked] == ["a 0", "a 1", "b 0", "b 1", "b 2"]
+    assert asked[0].turns(True) == [{"role": "user", "content": "a0"}]

@@ -1,0 +1,99 @@
+"""Where two texts of one prompt part, and whether the target itself was undecided there.
+
+The *lead* of a token is its logit minus the largest of the others. Computing a row with another kernel, or
+beside other rows, changes every lead a little. Where ``ar`` chose one token and another mode a second, the
+first one's lead was ``ar_gap`` there and at most -``gap`` here: it changed by their sum or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.events import Finished, Prefilled, Round
+
+ROOT = -1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One token of a text as it was chosen.
+
+    Attributes:
+        round: that committed it; None for the first token, which the prefill chose.
+        node: at whose row the target chose it, ``ROOT`` for the root's.
+        gap: top-1 minus top-2 logit in that row; None for the first token.
+    """
+
+    id: int
+    round: int | None = None
+    node: int = ROOT
+    gap: float | None = None
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first token at which a text is not that of ``ar``.
+
+    Attributes:
+        index: place in the answer, from 0.
+        position: absolute, the prompt's tokens counted.
+        ar_id, id: None where that text had ended.
+        ar_gap, gap: top-1 minus top-2 logit in ``ar`` and here.
+    """
+
+    index: int
+    position: int
+    round: int | None
+    node: int
+    ar_id: int | None
+    id: int | None
+    ar_gap: float | None
+    gap: float | None
+
+    @property
+    def change(self) -> float | None:
+        """How much the lead of the token that ``ar`` chose has changed."""
+        return None if self.ar_gap is None or self.gap is None else self.ar_gap + self.gap
+
+    def verdict(self, noise: float) -> Literal["tie", "defect"]:
+        """``tie`` when a change of leads up to ``noise`` explains it, which is never so of an end."""
+        change = self.change
+        ended = self.ar_id is None or self.id is None
+        return "tie" if not ended and change is not None and change <= noise else "defect"
+
+
+def choices(events: Iterable[object]) -> tuple[int, list[Choice]]:
+    """Prompt tokens, and the choices behind an answer, of a whole run's events."""
+    prompt, found = 0, []
+    for event in events:
+        if isinstance(event, Prefilled):
+            prompt = len(event.prompt_ids)
+            found.append(Choice(event.first_id))
+        elif isinstance(event, Round):
+            nodes = [ROOT, *event.accepted]
+            for node, token_id in zip(nodes, event.committed_ids, strict=False):
+                found.append(Choice(token_id, event.index, node, event.target.gaps[node + 1]))
+        elif isinstance(event, Finished):
+            assert [choice.id for choice in found] == event.output_ids
+    return prompt, found
+
+
+def first_divergence(prompt: int, ar: Sequence[Choice], text: Sequence[Choice]) -> Divergence | None:
+    """Where a text parts from that of ``ar``; None if they are the same."""
+    shared = zip(ar, text, strict=False)
+    index = next((place for place, (a, b) in enumerate(shared) if a.id != b.id), min(len(ar), len(text)))
+    if index == len(ar) == len(text):
+        return None
+    theirs, ours = (side[index] if index < len(side) else None for side in (ar, text))
+    return Divergence(
+        index=index,
+        position=prompt + index,
+        round=ours.round if ours else None,
+        node=ours.node if ours else ROOT,
+        ar_id=theirs.id if theirs else None,
+        id=ours.id if ours else None,
+        ar_gap=theirs.gap if theirs else None,
+        gap=ours.gap if ours else None,
+    )
