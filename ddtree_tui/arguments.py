@@ -14,7 +14,15 @@ from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from engine.errors import EngineError
 from engine.presets import PRESETS
-from engine.settings import DTYPES, MAX_BUDGET, MODES, VERIFY_BACKENDS, DecodeSettings, LoadSettings
+from engine.settings import (
+    DEVICE_MAPS,
+    DTYPES,
+    MAX_BUDGET,
+    MODES,
+    VERIFY_BACKENDS,
+    DecodeSettings,
+    LoadSettings,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -163,6 +171,13 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         type=whole("context", "of at least 1"),
         metavar="N",
         help="most tokens of prompt and answer together (default: the target's own, or what fits)",
+    )
+    add(
+        models,
+        "--device-map",
+        type=choice("device map", DEVICE_MAPS),
+        metavar="NAME",
+        help="auto: the target's layers on all GPUs, and in main memory where these are too small",
     )
 
 

@@ -59,7 +59,7 @@ class KeyValueRows:
         """Keep the pending rows of ``path`` (int64, row numbers) and forget the others."""
         end = self.length + path.shape[0]
         for buffer in self.buffers():
-            buffer[:, :, self.length : end] = buffer[:, :, self.length + path]
+            buffer[:, :, self.length : end] = buffer[:, :, self.length + path.to(buffer.device)]
         self.length = end
 
     def reserve(self, capacity: int) -> None:
@@ -116,6 +116,7 @@ class DeltaState:
         assert self._inputs is not None
         assert self._index is not None
         assert self._state_after is not None
+        path = path.to(self._inputs.device)
         self.window = self._inputs[self._index[path[-1], 1:]]
         self.state = self._state_after(path)
         self._inputs = self._index = self._state_after = None

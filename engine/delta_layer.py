@@ -19,6 +19,7 @@ from engine import causal_conv, gated_delta
 from engine.cache import DeltaRunner, DeltaState, StateAfter, TargetCache, state_dtype
 from engine.gated_delta import DeltaRows
 from engine.rows import Rows
+from engine.spread import weights_at_hand
 
 L2_EPSILON = 1e-6
 """As in flash-linear-attention's and transformers' q/k normalisation."""
@@ -71,7 +72,9 @@ PROJECTIONS: dict[str, Callable[[Any, Tensor], DeltaInputs]] = {
 
 def install(module: nn.Module) -> None:
     """Let ``module`` (a class of ``PROJECTIONS``) verify trees when it is given a ``TargetCache``."""
-    original: Callable[..., Any] = module.forward
+    # Where accelerate placed the module, its hook stays around what is called.
+    place = "_old_forward" if hasattr(module, "_hf_hook") else "forward"
+    original: Callable[..., Any] = getattr(module, place)
 
     def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
         cache = kwargs.get("cache", kwargs.get("cache_params"))
@@ -81,7 +84,7 @@ def install(module: nn.Module) -> None:
             return delta_forward(module, hidden_states, cache)
         return original(hidden_states, *args, **kwargs)
 
-    module.forward = forward
+    setattr(module, place, forward)
 
 
 def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
@@ -89,9 +92,10 @@ def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
 
     A prefill commits its rows at once; a tree's rows stay pending until ``TargetCache.commit``.
     """
-    rows, layer = cache.rows, cache.delta(module.layer_idx)
-    assert rows is not None
-    if rows.backend == "naive":
+    assert cache.rows is not None
+    rows, layer = cache.rows.to(hidden.device), cache.delta(module.layer_idx)
+    backend = rows.backend
+    if backend == "naive":
         rows = rows.as_chain()
     hidden = hidden[0]
     inputs = PROJECTIONS[type(module).__name__](module, hidden)
@@ -100,10 +104,10 @@ def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
     state = layer.state
     if state is None:
         state = delta.q.new_zeros(delta.q.shape[1], delta.q.shape[2], delta.v.shape[2])
-    if cache.rows is not None and cache.rows.backend == "naive":
+    if backend == "naive":
         # Nothing is ever rolled back: whatever is accepted, the window and state end at the last row.
         index = index[-1:].expand(len(rows), -1)
-    out, state_after = _run(delta, rows, state, cache.rows.backend if cache.rows else None)
+    out, state_after = _run(delta, rows, state, backend)
     layer.hold(window, index, state_after)
     gate = inputs.z.reshape(-1, module.head_v_dim)
     normed = module.norm(out.reshape(-1, module.head_v_dim).to(hidden.dtype), gate)
@@ -113,12 +117,13 @@ def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
 
 def _convolve(module: Any, fresh: Tensor, rows: Rows, layer: DeltaState) -> tuple[Tensor, Tensor, Tensor]:
     """q, k and v of all rows after the convolution (R, C), the conv's inputs and their gather index."""
-    weight = module.conv1d.weight[:, 0]
-    kept = weight.shape[1] - 1
-    window = layer.window if layer.window is not None else fresh.new_zeros(kept, fresh.shape[1])
-    inputs = torch.cat((window, fresh))
-    index = causal_conv.gather_index(rows.parents, kept)
-    mixed = causal_conv.convolve(inputs, index, weight, module.conv1d.bias)
+    with weights_at_hand(module.conv1d):
+        weight = module.conv1d.weight[:, 0]
+        kept = weight.shape[1] - 1
+        window = layer.window if layer.window is not None else fresh.new_zeros(kept, fresh.shape[1])
+        inputs = torch.cat((window, fresh))
+        index = causal_conv.gather_index(rows.parents, kept)
+        mixed = causal_conv.convolve(inputs, index, weight, module.conv1d.bias)
     return F.silu(mixed).to(fresh.dtype), inputs, index
 
 

@@ -62,6 +62,8 @@ class Loaded(Event, frozen=True):
     vocab_size: int
     thinking: bool = True
     """Whether the chat template knows ``enable_thinking``."""
+    layers_on: dict[str, int] = {}
+    """Where the target's layers are spread over devices: how many compute on each."""
 
 
 class Tokens(Event, frozen=True):

@@ -23,7 +23,7 @@ from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
 from engine.events import Loaded, Loading, ModelInfo
 from engine.hub import Source, fetch_weights, locate
-from engine.model_shape import drafter_shape, target_shape
+from engine.model_shape import ModelShape, drafter_shape, target_shape
 from engine.pair_check import (
     check_architecture,
     check_feature_inputs,
@@ -35,11 +35,14 @@ from engine.presets import PRESETS
 from engine.settings import DecodeSettings
 
 if TYPE_CHECKING:
+    import torch
+
     from engine.codec import Codec
     from engine.drafter import Drafter
     from engine.drafter_config import DFlashConfig
     from engine.pair import Pair
     from engine.place import Place
+    from engine.spread import DeviceMap
     from engine.target import Target
 
 logger = logging.getLogger(__name__)
@@ -68,6 +71,7 @@ def load_pair(
     device: str = "auto",
     dtype: str = "auto",
     context: int | None = None,
+    device_map: DeviceMap | None = None,
     progress: Callable[[Loading], None] | None = None,
 ) -> Pair:
     """Load a target and its drafter, ready to decode.
@@ -80,6 +84,8 @@ def load_pair(
         device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: of all weights; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
         context: most tokens of prompt and answer together; None is the target's own, or what fits.
+        device_map: ``auto`` spreads the target's layers over all GPUs, and main memory where these are too
+            small; or a device for each part of the model, as accelerate takes it. None is one device.
         progress: told every stage as it begins.
 
     Raises:
@@ -91,14 +97,14 @@ def load_pair(
     stages.begin(1)
     _start()
     stages.begin(2)
-    checked = _check(target, draft, _Wish(device, dtype, context), stages.report)
+    checked = _check(target, draft, _Wish(device, dtype, context, device_map), stages.report)
     config, dflash, place = checked.config, checked.dflash, checked.place
     stages.begin(3)
     codec = _read_codec(target.folder, config)
     stages.begin(4)
     network = _load_target(target, checked)
     stages.begin(5)
-    drafting = None if draft is None else _load_drafter(draft.folder, place)
+    drafting = None if draft is None else _load_drafter(draft.folder, network.device, place.dtype)
     stages.begin(6)
     from engine.pair import Pair
 
@@ -115,6 +121,7 @@ def load_pair(
         context_length=network.context_length,
         vocab_size=network.vocab_size,
         thinking=codec.supports_thinking,
+        layers_on=network.layers_on,
     )
     pair = Pair(network, drafting, codec, info)
     warm_up(pair)
@@ -194,6 +201,20 @@ class _Wish:
     device: str
     dtype: str
     context: int | None
+    device_map: DeviceMap | None
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """How large a pair is, in values: all weights, and the target's and the drafter's shapes."""
+
+    target: int
+    drafter: int
+    shapes: tuple[ModelShape, ...]
+
+    @property
+    def parameters(self) -> int:
+        return self.target + self.drafter
 
 
 @dataclass(frozen=True)
@@ -209,6 +230,16 @@ class _Checked:
     dflash: DFlashConfig | None
     place: Place
     context: int
+    sizes: _Sizes
+
+    def weight_budgets(self) -> dict[int | str, int]:
+        """Bytes of the target's weights by device, see ``engine.spread``."""
+        from engine.spread import weight_budgets
+
+        sizes, itemsize = self.sizes, self.place.dtype.itemsize
+        caches = [shape.cache_bytes(self.context, itemsize) for shape in sizes.shapes]
+        drafter = sizes.drafter * itemsize + sum(caches[1:])
+        return weight_budgets(self.place.rooms(), sizes.target * itemsize, caches[0], drafter)
 
 
 def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[str], None]) -> _Checked:
@@ -220,7 +251,7 @@ def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[
     check_architecture(target.checkpoint, SUPPORTED_MODEL_TYPES)
     config = read_target_config(target.checkpoint)
     check_layers(config, LAYER_KINDS)
-    place = Place.choose(wish.device, wish.dtype, config)
+    place = Place.choose(wish.device, wish.dtype, config, wish.device_map)
     dflash = None
     if draft is not None:
         dflash = read_drafter_config(draft.checkpoint)
@@ -231,19 +262,17 @@ def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[
             found.checkpoint.check_files()
     if draft is not None and dflash is not None:
         check_feature_inputs(draft.checkpoint, dflash)
-    fitting = _fit(target, draft, config, dflash, place, wish.context)
-    return _Checked(config, dflash, place, fitting)
+    sizes = _measure(target, draft, config, dflash, place)
+    fitting = place.fit_context(sizes.parameters, sizes.shapes, wish.context)
+    own = sizes.shapes[0].context_length
+    if wish.context is None and fitting < own:
+        logger.warning("room for %d of the target's %d tokens", fitting, own)
+    return _Checked(config, dflash, place, fitting, sizes)
 
 
-def _fit(
-    target: _Found,
-    draft: _Found | None,
-    config: Any,
-    dflash: DFlashConfig | None,
-    place: Place,
-    asked: int | None,
-) -> int:
-    """The context for which there is room beside the weights."""
+def _measure(
+    target: _Found, draft: _Found | None, config: Any, dflash: DFlashConfig | None, place: Place
+) -> _Sizes:
     from engine.target_load import NOT_TEXT, reads_directly
 
     shapes = [target_shape(config.to_dict())]
@@ -252,13 +281,11 @@ def _fit(
     parameters = shapes[0].parameters if quantised else target.checkpoint.count_parameters(skip=NOT_TEXT)
     if not reads_directly(place):
         place.check_host(parameters)
+    drafter = 0
     if draft is not None and dflash is not None:
         shapes.append(drafter_shape(vars(dflash)))
-        parameters += draft.checkpoint.count_parameters()
-    context = place.fit_context(parameters, shapes, asked)
-    if asked is None and context < shapes[0].context_length:
-        logger.warning("room for %d of the target's %d tokens", context, shapes[0].context_length)
-    return context
+        drafter = draft.checkpoint.count_parameters()
+    return _Sizes(parameters, drafter, tuple(shapes))
 
 
 def _read_codec(folder: Path, config: Any) -> Codec:
@@ -271,15 +298,16 @@ def _load_target(target: _Found, checked: _Checked) -> Target:
     from engine.target import Target
     from engine.target_load import load_target
 
-    model = load_target(target.checkpoint, checked.config, checked.place)
+    budgets = checked.weight_budgets() if checked.place.device_map == "auto" else None
+    model = load_target(target.checkpoint, checked.config, checked.place, budgets)
     tapped = () if checked.dflash is None else checked.dflash.target_layer_ids
     return Target(model, tapped, context_length=checked.context)
 
 
-def _load_drafter(folder: Path, place: Place) -> Drafter:
+def _load_drafter(folder: Path, device: torch.device, dtype: torch.dtype) -> Drafter:
     from engine.drafter_load import load_drafter
 
-    return load_drafter(folder, device=place.device, dtype=place.dtype)
+    return load_drafter(folder, device=device, dtype=dtype)
 
 
 def _describe_drafter(draft: _Found, drafter: Drafter) -> ModelInfo:

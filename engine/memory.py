@@ -17,13 +17,17 @@ _CLEAR_PEAK = Path("/proc/self/clear_refs")
 def memory_use(device: torch.device) -> MemoryUse:
     """Memory in use on ``device`` now, and its peak since the last call; starts the next peak.
 
-    On a GPU what torch has allocated there, weights and captured graphs included. On a CPU the resident
-    size of this process, libraries included; where the kernel cannot restart the peak, the peak is that
-    of the whole process.
+    On a GPU what torch has allocated there and on all others, weights and captured graphs included. On a
+    CPU the resident size of this process, libraries included; where the kernel cannot restart the peak,
+    the peak is that of the whole process.
     """
     if device.type == "cuda":
-        used, peak = torch.cuda.memory_allocated(device), torch.cuda.max_memory_allocated(device)
-        torch.cuda.reset_peak_memory_stats(device)
+        gpus = range(torch.cuda.device_count())
+        used, peak = (
+            sum(map(of, gpus)) for of in (torch.cuda.memory_allocated, torch.cuda.max_memory_allocated)
+        )
+        for gpu in gpus:
+            torch.cuda.reset_peak_memory_stats(gpu)
         return MemoryUse(of="device", bytes=used, peak_bytes=peak)
     try:
         lines = dict(line.split(":", 1) for line in _STATUS.read_text(encoding="utf-8").splitlines())

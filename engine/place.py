@@ -13,6 +13,7 @@ import torch
 from engine.errors import EngineError
 from engine.model_shape import ModelShape
 from engine.settings import DTYPES
+from engine.spread import DeviceMap, check_device_map
 
 LEAST_CONTEXT = 4096
 """Tokens that must find room in the caches, unless fewer are asked for."""
@@ -23,13 +24,21 @@ SHORT = torch.bfloat16
 
 @dataclass(frozen=True)
 class Place:
-    """Device and dtype of all weights."""
+    """Device and dtype of all weights.
+
+    Attributes:
+        device: the drafter's, and that of the target or of its first part.
+        device_map: how the target's layers are spread over several devices; None for one device.
+    """
 
     device: torch.device
     dtype: torch.dtype
+    device_map: DeviceMap | None = None
 
     @classmethod
-    def choose(cls, device: str, dtype: str, target_config: Any) -> Place:
+    def choose(
+        cls, device: str, dtype: str, target_config: Any, device_map: DeviceMap | None = None
+    ) -> Place:
         """Turn the settings' words into a device and a dtype.
 
         Args:
@@ -37,8 +46,11 @@ class Place:
             dtype: a name of ``DTYPES``; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
 
         Raises:
-            EngineError: ``bad_setting`` for other words, ``no_gpu`` when there is no such GPU.
+            EngineError: ``bad_setting`` for other words, ``no_gpu`` when there is no such GPU,
+                ``missing_package``.
         """
+        if device_map is not None:
+            check_device_map(device_map, device)
         where = _device(device)
         if dtype not in DTYPES:
             raise EngineError(
@@ -46,9 +58,9 @@ class Place:
             )
         if dtype != "auto":
             named: torch.dtype = getattr(torch, dtype)
-            return cls(where, named)
+            return cls(where, named, device_map)
         own = target_config.dtype if isinstance(target_config.dtype, torch.dtype) else torch.bfloat16
-        return cls(where, torch.float32 if where.type == "cpu" else own)
+        return cls(where, torch.float32 if where.type == "cpu" else own, device_map)
 
     @property
     def name(self) -> str:
@@ -77,11 +89,16 @@ class Place:
                 f"Choose a whole number from 1 to {longest:,}.",
             )
         least = asked or min(LEAST_CONTEXT, longest)
-        room = int(self.free_memory() / HEADROOM)
+        rooms = self.rooms()
+        room = sum(size for device, size in rooms.items() if device != "cpu" or len(rooms) == 1)
         fits = _tokens(room, parameters, shapes, self.dtype)
-        if fits < least:
-            raise self._too_large(parameters, shapes, least, room)
-        return asked or min(longest, fits)
+        if fits >= least:
+            return asked or min(longest, fits)
+        # Layers that wait in main memory slow every round down: nothing is added to what was asked for.
+        whole = sum(rooms.values())
+        if _tokens(whole, parameters, shapes, self.dtype) < least:
+            raise self._too_large(parameters, shapes, least, whole)
+        return least
 
     def check_host(self, parameters: int) -> None:
         """Refuse weights that must pass through main memory on their way and have no room there.
@@ -98,16 +115,24 @@ class Place:
                 "Install accelerate, with which they are read into the GPU directly.",
             )
 
-    def free_memory(self) -> int:
-        """Bytes that can be had where the pair computes."""
-        return free_memory() if self.device.type == "cpu" else torch.cuda.mem_get_info(self.device)[0]
+    def rooms(self) -> dict[int | str, int]:
+        """Bytes that weights and caches can have: by a GPU's number, the first one first, and for ``cpu``."""
+        free: dict[int | str, int] = {}
+        if self.device.type == "cuda":
+            gpus = [self.device.index]
+            if self.device_map is not None:
+                gpus += [gpu for gpu in range(torch.cuda.device_count()) if gpu != self.device.index]
+            free |= {gpu: torch.cuda.mem_get_info(gpu)[0] for gpu in gpus}
+        if self.device.type == "cpu" or self.device_map is not None:
+            free["cpu"] = free_memory()
+        return {device: int(size / HEADROOM) for device, size in free.items()}
 
     def _too_large(
         self, parameters: int, shapes: Sequence[ModelShape], context: int, room: int
     ) -> EngineError:
         size = self.dtype.itemsize
         weights, caches = parameters * size, sum(shape.cache_bytes(context, size) for shape in shapes)
-        owner = "machine" if self.device.type == "cpu" else "GPU"
+        owner = "GPU" if self.device.type == "cuda" and self.device_map is None else "machine"
         remedies = []
         if _tokens(room, parameters, shapes, self.dtype) >= 256:
             remedies.append(f"--context {_tokens(room, parameters, shapes, self.dtype)}")

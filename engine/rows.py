@@ -43,6 +43,12 @@ class Rows:
         """The root and the nodes of a draft tree."""
         return cls(tree.row_parents(), tree.row_depths(), tree.visibility(), backend)
 
+    def to(self, device: torch.device) -> Rows:
+        """The same rows for a layer on ``device``."""
+        if self.parents.device == device:
+            return self
+        return Rows(self.parents.to(device), self.depths.to(device), self.visible.to(device), self.backend)
+
     def as_chain(self) -> Rows:
         """The same number of rows, each taken for the child of the one before."""
         return Rows.chain(len(self), self.parents.device)

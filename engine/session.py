@@ -119,9 +119,9 @@ class Session:
         assert self.context is not None
         self.hand_over()
         block = self.drafter.block_ids(root_id, self.target.device, block_size)
-        embedded = self.drafter.embed(block, self.target.embedding.weight)
+        embedded = self.target.embed(block) * self.drafter.config.input_embedding_scale
         hidden = self.drafter(embedded, self.context)
-        logits = self.drafter.logits(hidden, self.target.head)[0]
+        logits = self.drafter.logits(hidden, self.target.head)[0].to(self.target.device)
         return logits if logits.dtype == torch.float64 else logits.float()
 
     @torch.inference_mode()

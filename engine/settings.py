@@ -17,6 +17,7 @@ DType = Literal["auto", "float32", "bfloat16", "float16", "float64"]
 MODES: tuple[str, ...] = get_args(Mode)
 VERIFY_BACKENDS: tuple[str, ...] = get_args(Verify)
 DTYPES: tuple[str, ...] = get_args(DType)
+DEVICE_MAPS = ("auto",)
 MAX_BUDGET = 1024
 MIN_TEMPERATURE = 1e-6
 """Of sampling. Colder is greedy in all but name, until logits divided by it are no numbers any more."""
@@ -39,6 +40,8 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: of the weights; ``auto`` is float32 on a CPU and the checkpoint's own on a GPU.
         context: most tokens of prompt and answer together; None is the target's own, or what fits.
+        device_map: ``auto`` spreads the target's layers over all GPUs, and main memory where these are too
+            small; None is one device.
     """
 
     model: str = "demo"
@@ -46,6 +49,7 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
     device: str = "auto"
     dtype: str = "auto"
     context: int | None = None
+    device_map: str | None = None
 
 
 class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):

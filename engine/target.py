@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -24,6 +23,7 @@ from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.rows import Rows
 from engine.settings import Verify
+from engine.spread import is_spread, layers_by_device
 
 SUPPORTED_MODEL_TYPES = (
     "gpt_oss",
@@ -93,11 +93,18 @@ class Target:
         """Whether a pass can be captured in a CUDA graph, its steps the same whatever the values.
 
         Not with experts, which are sent the rows that are routed to them, nor with rotary frequencies
-        that depend on the longest position, which transformers reads on the host.
+        that depend on the longest position, which transformers reads on the host, nor with layers on
+        several devices.
         """
         config, rotary = self.model.config, self.model.model.rotary_emb
         experts = any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
-        return not experts and getattr(rotary, "rope_type", "default") not in ("dynamic", "longrope")
+        changing = getattr(rotary, "rope_type", "default") in ("dynamic", "longrope")
+        return not (experts or changing or is_spread(self._layers))
+
+    @property
+    def layers_on(self) -> dict[str, int]:
+        """How many layers compute on each device, where they are spread."""
+        return layers_by_device(self._layers)
 
     @property
     def delta_modules(self) -> list[nn.Module]:
@@ -107,6 +114,7 @@ class Target:
 
     @property
     def device(self) -> torch.device:
+        """Where ids come in, and logits and features come out."""
         return self.embedding.weight.device
 
     @property
@@ -139,12 +147,12 @@ class Target:
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token embeddings, as the drafter's block takes them: (..., hidden)."""
-        embedded: Tensor = F.embedding(ids, self.embedding.weight)
+        embedded: Tensor = self.embedding(ids)
         return embedded
 
     def logits(self, hidden: Tensor) -> Tensor:
         """The head's logits (R, V) for final hidden states (R, hidden), in float32 at least."""
-        logits: Tensor = self.head(hidden)
+        logits: Tensor = self.head(hidden).to(self.device)
         return logits if logits.dtype == torch.float64 else logits.float()
 
     def forward(self, cache: TargetCache, ids: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
@@ -166,9 +174,9 @@ class Target:
                     **{self._cache_argument: cache},
                 )
                 outputs[number] = hidden[0]
-        hidden = self.model.model.norm(hidden)
+        hidden = self.model.model.norm(hidden).to(self.device)
         outputs[len(self._layers) - 1] = hidden[0]
-        features = [outputs[number] for number in self.tapped]
+        features = [outputs[number].to(self.device) for number in self.tapped]
         return hidden[0], torch.cat(features, dim=-1) if features else hidden[0, :, :0]
 
     def rotary_angles(self, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:

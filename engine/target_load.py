@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -51,8 +52,13 @@ def reads_directly(place: Place) -> bool:
     return place.device.type == "cpu" or importlib.util.find_spec("accelerate") is not None
 
 
-def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
+def load_target(
+    target: Checkpoint, config: Any, place: Place, budgets: Mapping[int | str, int] | None = None
+) -> Any:
     """The causal language model in eval mode, without gradients.
+
+    Args:
+        budgets: with the device map ``auto``, the bytes of weights each device may take.
 
     Raises:
         EngineError: ``bad_weights`` when the weights do not fill the model the config describes,
@@ -63,7 +69,9 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
     if place.device.type == "cpu":
         # One expert after another: the batched kernels round each row as its neighbours happen to fall.
         options["experts_implementation"] = "eager"
-    elif reads_directly(place):
+    if place.device_map is not None:
+        options |= {"device_map": place.device_map, "max_memory": budgets}
+    elif place.device.type != "cpu" and reads_directly(place):
         options["device_map"] = {"": place.device}
     if target.quantization == "mxfp4":
         options["quantization_config"] = Mxfp4Config(dequantize=True)
@@ -79,7 +87,8 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
             output_loading_info=True,
             **options,
         )
-        model.to(device=place.device)
+        if place.device_map is None:
+            model.to(device=place.device)
         if target.quantization is not None:
             _cast(model, place.dtype)
     except torch.OutOfMemoryError as error:
@@ -92,9 +101,20 @@ def load_target(target: Checkpoint, config: Any, place: Place) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # model classes raise what they like for values that make no sense together
+        if budgets is not None and "offload_folder" in str(error):
+            raise _no_room_for_layers(repr(error)) from error
         raise _bad_weights(target, repr(error)) from error
+    if budgets is not None and "disk" in getattr(model, "hf_device_map", {}).values():
+        raise _no_room_for_layers(f"{model.hf_device_map}")
     if report["missing_keys"]:
         raise _bad_weights(target, "missing: " + ", ".join(sorted(report["missing_keys"])))
+    if model.get_input_embeddings().weight.is_meta:  # read in every round, by the drafter too
+        raise EngineError(
+            "out_of_memory",
+            "The first GPU has no room for the target's embedding beside the caches and the drafter.",
+            "Choose a smaller --context, or a smaller model.",
+            f"{getattr(model, 'hf_device_map', None)}",
+        )
     return model.eval().requires_grad_(False)
 
 
@@ -103,6 +123,17 @@ def _cast(model: Any, dtype: torch.dtype) -> None:
     for parameter in model.parameters():
         if parameter.dtype == torch.bfloat16:
             parameter.data = parameter.data.to(dtype)
+
+
+def _no_room_for_layers(detail: str) -> EngineError:
+    """Layers are placed whole, so that a little more than their sizes' sum is needed. What transformers would
+    do next is to read the rest from disk in every round."""
+    return EngineError(
+        "out_of_memory",
+        "The GPUs and main memory have not enough room for the target's layers.",
+        "Free memory, choose a smaller --context, or a smaller model.",
+        detail,
+    )
 
 
 def _bad_weights(target: Checkpoint, detail: str) -> EngineError:

@@ -166,6 +166,7 @@ class Worker:
             device=settings.device,
             dtype=settings.dtype,
             context=settings.context,
+            device_map=settings.device_map,
             progress=self._emit,
         )
         self._emit(self._pair.info)

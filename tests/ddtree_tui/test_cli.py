@@ -48,10 +48,12 @@ def test_every_option_reaches_its_setting():
         "generate hello --model m --drafter d --device cuda:1 --dtype bfloat16 --mode chain --budget 16"
         " --verify sequential --block-size 8 --thinking --temperature 0.8 --top-p 0.95 --top-k 20 --min-p 0.1"
         " --seed 7 --max-new-tokens 99 --stop A --stop B --detail --trace t.jsonl --json"
-        " --show-thinking --quiet --debug --system be".split()
+        " --show-thinking --quiet --debug --system be --device-map auto".split()
     )
     assert isinstance(options, GenerateOptions)
-    assert options.load == LoadSettings(model="m", drafter="d", device="cuda:1", dtype="bfloat16")
+    assert options.load == LoadSettings(
+        model="m", drafter="d", device="cuda:1", dtype="bfloat16", device_map="auto"
+    )
     assert options.decode == DecodeSettings(
         mode="chain",
         budget=16,

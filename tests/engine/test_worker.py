@@ -41,7 +41,7 @@ STAND_IN = """
             target_layer_ids=[], memory_bytes=1, seconds=0.1, context_length=10, vocab_size=10,
         )
 
-    def load_pair(model, drafter, *, device, dtype, context, progress):
+    def load_pair(model, drafter, *, progress, **where):
         print("a stray print")
         sys.stderr.write("a warning\\n")
         with contextlib.suppress(OSError):
