@@ -9,4 +9,5 @@ lengths and counts are device tensors of one int32, nothing waits for the device
     delta_inputs.py causal convolution over a tree, and all that a gated-delta layer does before its solve
     attention.py    attention of a tree over preallocated keys and values, writing and committing them
     elementwise.py  norms, SwiGLU, rotary
+    draft_tree.py   candidates of every depth and the draft tree
 """

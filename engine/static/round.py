@@ -11,14 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from engine.ddtree import (
-    DraftTree,
-    TreePlan,
-    empty_tree,
-    plan_tree,
-    select_nodes,
-    top_candidates,
-)
+from engine.ddtree import empty_tree
+from engine.kernels.draft_tree import build_tree, tree_candidates
 from engine.rows import Rows
 from engine.sampling import first_argmax, gumbel_noise
 from engine.settings import Mode
@@ -65,45 +59,35 @@ class StaticRound:
         device = state.device
         self._order = torch.arange(self.steps, device=device)
         self._rows = torch.arange(bucket.nodes + 1, device=device)
-        self._candidates = min(bucket.nodes, target.vocab_size) if bucket.mode == "tree" else 1
-        self._plan: TreePlan | None = None
-        if bucket.mode == "tree":
-            self._plan = plan_tree(bucket.block_size - 1, self._candidates, bucket.nodes, device)
 
     def draft(self) -> None:
-        """The drafter's logits at depths 1 .. B - 1: (B - 1, V)."""
+        """The drafter's logits at depths 1 .. B - 1, in its own type: (B - 1, V)."""
         if self.bucket.mode != "ar":
             assert self.drafter is not None
-            logits = self.drafter.draft(self.state, self.bucket.block_size)
-            self.draft_logits = logits if logits.dtype == torch.float64 else logits.float()
+            self.draft_logits = self.drafter.draft(self.state, self.bucket.block_size)
 
     def build(self) -> None:
-        """The draft tree; depths that could not be committed any more and nodes past the budget are none."""
-        if self.bucket.mode == "ar":
-            self.tree, self.is_node = empty_tree(device=self.state.device), self._rows[1:].bool()
+        """The draft tree and the rows to verify; each depth's log Σ exp, which is finite where its logits
+        are."""
+        bucket, state = self.bucket, self.state
+        if bucket.mode == "ar":
+            self.tree, self.is_node = empty_tree(device=state.device), self._rows[1:].bool()
+            self.row_ids, self.rows = state.root_id, Rows.tree(self.tree, "solve")
             return
-        ids, logprobs = top_candidates(self.draft_logits, self._candidates)
-        depths = torch.arange(1, len(ids) + 1, device=ids.device)
-        # The bonus token takes one of the places that remain.
-        logprobs = logprobs.masked_fill((depths >= self.state.remaining)[:, None], -torch.inf)
-        if self._plan is None:
-            is_node = torch.isfinite(logprobs[:, 0])
-            parents = torch.where(is_node, depths - 2, -1)
-            tree = DraftTree(ids[:, 0], parents, depths, logprobs[:, 0], torch.zeros_like(depths), len(ids))
-        else:
-            tree, is_node = select_nodes(self._plan, ids, logprobs)
-            is_node = is_node & (self._rows[:-1] < self.state.budget)
-        self.tree, self.is_node = tree, is_node
+        wanted, budget = (bucket.nodes, state.budget) if bucket.mode == "tree" else (1, None)
+        candidates = tree_candidates(self.draft_logits, wanted)
+        built = build_tree(candidates, bucket.nodes, state.root_id, state.remaining, budget)
+        self.draft_lse, self.tree, self.is_node = candidates.lse, built.tree, built.is_node
+        self.row_ids = built.row_ids
+        self.rows = Rows(built.row_parents, built.row_depths, built.visible, "solve")
 
     def verify(self) -> None:
         """The target's logits at all rows: (n + 1, V)."""
-        self.rows = Rows.tree(self.tree, "solve")
-        ids = torch.cat((self.state.root_id, self.tree.token_ids))
         self.cache.rows = self.rows
         if self._fused:
-            hidden, self.features = layers.forward(self.target, self.cache, ids)
+            hidden, self.features = layers.forward(self.target, self.cache, self.row_ids)
         else:
-            hidden, self.features = self.target.forward(self.cache, ids, self.rows)
+            hidden, self.features = self.target.forward(self.cache, self.row_ids, self.rows)
         self.target_logits = self.target.logits(hidden)
 
     def walk(self) -> None:
@@ -122,8 +106,7 @@ class StaticRound:
         self.accepted = on_path.sum() - 1
         path = torch.where(order <= self.accepted, path, leaf)
         self.bonus = pick(self.choices, leaf)
-        row_ids = torch.cat((state.root_id, self.tree.token_ids))
-        following = row_ids[torch.cat((path[1:], leaf[None]))]
+        following = self.row_ids[torch.cat((path[1:], leaf[None]))]
         self.tokens = torch.where(order < self.accepted, following, self.bonus)
 
         in_text = order <= self.accepted
@@ -159,7 +142,7 @@ class StaticRound:
         finite = torch.where(torch.isfinite(self.target_logits.amax(-1)).all(), 0, TARGET)
         if self.bucket.mode == "ar":
             return finite
-        return torch.where(torch.isfinite(self.draft_logits.amax(-1)).all(), finite, DRAFTER)
+        return torch.where(torch.isfinite(self.draft_lse).all(), finite, DRAFTER)
 
     def _best(self) -> Tensor:
         if self.bucket.greedy:
@@ -198,12 +181,13 @@ class StaticRound:
         if self.bucket.mode == "ar":
             return none, self.target_logits.new_zeros(())
         depths, vocab = self.draft_logits.shape
-        scores = pick(self.draft_logits, self.accepted.clamp(max=depths - 1))
+        depth = self.accepted.clamp(max=depths - 1)
+        scores = pick(self.draft_logits, depth)
         score = pick(scores, self.bonus)
         before = torch.arange(vocab, device=scores.device) < self.bonus
         rank = (scores > score).sum() + ((scores == score) & before).sum()
         drafted = (self.accepted < depths) & (self.accepted + 1 < self.state.remaining)
-        return torch.where(drafted, rank, none), score - torch.logsumexp(scores, dim=-1)
+        return torch.where(drafted, rank, none), score - pick(self.draft_lse, depth)
 
 
 def pick(values: Tensor, place: Tensor) -> Tensor:
