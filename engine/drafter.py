@@ -193,7 +193,9 @@ class Drafter(nn.Module):
 
         ``head`` is the target's output head; multiplier and soft cap are the drafter's own.
         """
-        logits = cast(Tensor, head(hidden[..., 1:, :])) * self.config.output_multiplier
+        logits = cast(Tensor, head(hidden[..., 1:, :]))
+        if self.config.output_multiplier != 1.0:
+            logits = logits * self.config.output_multiplier
         cap = self.config.final_logit_softcapping
         return logits if cap is None else torch.tanh(logits / cap) * cap
 

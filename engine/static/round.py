@@ -67,8 +67,7 @@ class StaticRound:
             self.draft_logits = self.drafter.draft(self.state, self.bucket.block_size)
 
     def build(self) -> None:
-        """The draft tree and the rows to verify; each depth's log Σ exp, which is finite where its logits
-        are."""
+        """The draft tree and the rows to verify; each depth's log Σ exp, finite where its logits are."""
         bucket, state = self.bucket, self.state
         if bucket.mode == "ar":
             self.tree, self.is_node = empty_tree(device=state.device), self._rows[1:].bool()

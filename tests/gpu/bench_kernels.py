@@ -31,7 +31,8 @@ from kernel_checks import (
     triton_kernels,
 )
 from kernel_report import TINY, Clock, Report, Sizes, layer_type, table
-from kernel_times import measure_copy, time_attention, time_delta, time_small
+from kernel_times import measure_copy, time_attention, time_build, time_delta, time_small
+from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
 
 def check_all(report: Report, kernels: Any, sizes: Sizes) -> None:
@@ -70,6 +71,32 @@ def check_all(report: Report, kernels: Any, sizes: Sizes) -> None:
         "delta_inputs float32", 1e-5, lambda: check_inputs(kernels, device, middle, heads, dims, bias=True)
     )
     check_all_attention(report, kernels, sizes, coarse, middle)
+    check_all_builds(report, kernels, sizes)
+
+
+def check_all_builds(report: Report, kernels: Any, sizes: Sizes) -> None:
+    """Ids and trees must be equal; log-probabilities differ by the order of a float32 sum."""
+    device, depths = report.device, sizes.block - 1
+    for vocab, budget in itertools.product(sizes.vocabularies, sizes.budgets):
+        for name, bound, check in (
+            ("candidates", 2e-6, check_candidates),
+            ("build", 0.5, check_whole_build),
+            ("build within limits", 0.5, check_tree),
+        ):
+            report.check(
+                f"{name}, {budget} of {vocab}", bound,
+                lambda c=check, v=vocab, b=budget: c(kernels, device, depths, v, b, dtype=torch.bfloat16),
+            )  # fmt: skip
+    for dtype in (torch.float16, torch.float32):
+        report.check(
+            f"candidates {dtype}", 2e-6,
+            lambda d=dtype: check_candidates(kernels, device, depths, sizes.vocabularies[0], 64, dtype=d),
+        )  # fmt: skip
+    report.check(
+        "candidates, not finite",
+        0.5,
+        lambda: check_broken_candidates(kernels, device, 1000, sizes.budgets[-1]),
+    )
 
 
 def check_all_attention(report: Report, kernels: Any, sizes: Sizes, coarse: float, middle: int) -> None:
@@ -120,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "delta": lambda: time_delta(report, kernels, clock, sizes),
         "attention": lambda: time_attention(report, kernels, clock, sizes),
         "small": lambda: time_small(report, kernels, clock, sizes),
+        "build": lambda: time_build(report, kernels, clock, sizes),
     }
     seconds = {}
     for name, stage in stages.items():

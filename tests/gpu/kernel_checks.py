@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.ddtree import ancestors_or_self
-from engine.kernels import attention, delta, delta_inputs, elementwise
+from engine.kernels import attention, delta, delta_inputs, draft_tree, elementwise
 from engine.kernels.delta import TreeSolution
 
 Errors = dict[str, float]
@@ -27,14 +27,15 @@ def triton_kernels() -> SimpleNamespace:
     from engine.kernels.jit import delta as jit_delta
     from engine.kernels.jit import delta_inputs as jit_inputs
     from engine.kernels.jit import delta_state as jit_state
+    from engine.kernels.jit import draft_tree as jit_draft_tree
     from engine.kernels.jit import elementwise as jit_elementwise
 
-    return _gather(jit_delta, jit_state, jit_inputs, jit_attention, jit_elementwise)
+    return _gather(jit_delta, jit_state, jit_inputs, jit_attention, jit_elementwise, jit_draft_tree)
 
 
 def dispatched() -> SimpleNamespace:
     """What the engine calls: Triton on CUDA, twins elsewhere."""
-    return _gather(delta, delta_inputs, attention, elementwise)
+    return _gather(delta, delta_inputs, attention, elementwise, draft_tree)
 
 
 def _gather(*modules: Any) -> SimpleNamespace:
@@ -42,6 +43,7 @@ def _gather(*modules: Any) -> SimpleNamespace:
         "tree_delta", "tree_delta_commit", "delta_step", "tree_conv", "conv_window", "delta_inputs",
         "tree_attention", "kv_write", "kv_commit",
         "rms_norm", "gated_rms_norm", "swiglu", "rotate_heads", "attention_inputs",
+        "tree_candidates", "build_tree",
     )  # fmt: skip
     found = {name: getattr(module, name) for module in modules for name in names if hasattr(module, name)}
     assert set(found) == set(names)

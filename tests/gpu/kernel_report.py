@@ -29,6 +29,8 @@ class Sizes:
     rows: tuple[int, ...] = (1, 16, 65, 129, 257, 1025)
     serial_rows: tuple[int, ...] = (65, 257)
     contexts: tuple[int, ...] = (1024, 32768)
+    vocabularies: tuple[int, ...] = (248_320, 151_936)
+    budgets: tuple[int, ...] = (1, 16, 64, 256, 1024)
     replays: int = 15
     copy_bytes: int = 4 * 2**30
 
@@ -36,7 +38,7 @@ class Sizes:
 TINY = Sizes(
     delta_heads=(1, 2), delta_dims=(16, 16), delta_layers=2, attention_heads=(4, 2), attention_dim=32,
     attention_layers=2, hidden=64, intermediate=96, block=4, rows=(1, 5), serial_rows=(), contexts=(8, 20),
-    replays=2, copy_bytes=2**20,
+    vocabularies=(99, 70), budgets=(1, 16), replays=2, copy_bytes=2**20,
 )  # fmt: skip
 
 

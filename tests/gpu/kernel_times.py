@@ -9,6 +9,7 @@ import torch
 from kernel_checks import DeltaCase, Tree, one
 from kernel_report import Clock, Report, Sizes, layer_type
 from torch import Tensor
+from tree_checks import scalars
 
 from engine.kernels.delta import TreeSolution
 
@@ -184,3 +185,32 @@ def small_calls(kernels: Any, sizes: Sizes, device: str, rows: int) -> dict[str,
         ],
         "kv_commit, all layers": [lambda: kernels.kv_commit(keys, values, path, n, zero)],
     }  # fmt: skip
+
+
+def time_build(report: Report, kernels: Any, clock: Clock, sizes: Sizes) -> None:
+    """Candidates, the tree from them, and both, per round; ``rows`` is the budget."""
+    vocab, depths = sizes.vocabularies[0], sizes.block - 1
+    # A round's logits fit into the L2 cache, so the same few serve all calls.
+    logits = [
+        4 * torch.randn(depths, vocab, dtype=layer_type(report.device), device=report.device)
+        for _ in range(2)
+    ]
+    for budget in sizes.budgets:
+        report.attempt(
+            f"time build {budget}", lambda b=budget: time_build_of(report, kernels, clock, logits, b)
+        )
+
+
+def time_build_of(report: Report, kernels: Any, clock: Clock, logits: list[Tensor], budget: int) -> None:
+    limits = scalars(report.device, 7, 10**6, budget)
+    found = [kernels.tree_candidates(x, budget) for x in logits]
+    steps: dict[str, list[Callable[[], object]]] = {
+        "tree_candidates": [lambda x=x: kernels.tree_candidates(x, budget) for x in logits],
+        "build_tree": [lambda c=c: kernels.build_tree(c, budget, *limits) for c in found],
+        "build": [
+            lambda x=x: kernels.build_tree(kernels.tree_candidates(x, budget), budget, *limits)
+            for x in logits
+        ],
+    }  # fmt: skip
+    for name, calls in steps.items():
+        report.time(name, budget, clock(calls))

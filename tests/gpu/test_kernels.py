@@ -14,6 +14,7 @@ from kernel_checks import (
     dispatched,
     worst,
 )
+from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
 pytestmark = pytest.mark.gpu
 
@@ -59,6 +60,24 @@ def test_tree_attention(rows: int, heads: tuple[int, int], width: int, dtype: to
 def test_elementwise(dtype: torch.dtype) -> None:
     name, error = worst(check_elementwise(KERNELS, "cuda", 65, dtype=dtype))
     assert error < COARSE[dtype], name
+
+
+@pytest.mark.parametrize("dtype", COARSE)
+@pytest.mark.parametrize("vocab", [151_936, 248_320, 10_007])
+@pytest.mark.parametrize("budget", [1, 16, 64, 256, 1024])
+def test_draft_trees(budget: int, vocab: int, dtype: torch.dtype) -> None:
+    name, error = worst(check_candidates(KERNELS, "cuda", 15, vocab, budget, dtype=dtype))
+    assert error < 1e-6, name
+    name, error = worst(check_whole_build(KERNELS, "cuda", 15, vocab, budget, dtype=dtype))
+    assert error == 0, name
+
+
+@pytest.mark.parametrize("budget", [1, 16, 64, 256, 1024])
+def test_draft_trees_within_limits(budget: int) -> None:
+    name, error = worst(check_tree(KERNELS, "cuda", 15, 2000, budget, dtype=torch.bfloat16))
+    assert error == 0, name
+    name, error = worst(check_broken_candidates(KERNELS, "cuda", 2000, budget))
+    assert error == 0, name
 
 
 def test_a_graph_replays_with_another_length() -> None:

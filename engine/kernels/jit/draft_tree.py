@@ -122,7 +122,7 @@ def _candidates(
 
 @triton.jit
 def _further(cost, logprob):
-    """The cost, -Σ log q, of a path that goes on, and its bits: of what is not negative, in the same order."""
+    """The cost, -Σ log q, of a path that goes on, as its bits: no cost is negative, so they sort like it."""
     longer = cost.to(tl.float32, bitcast=True) - logprob
     return tl.where(longer >= 0.0, longer, float("inf")).to(tl.int32, bitcast=True)
 
@@ -198,9 +198,7 @@ def _lay_out(
         seen |= column == parent[:, None] + 1
         code = tl.load(nodes + parent, mask=parent >= 0, other=0)
         parent = ((code >> FIELD) & FIELD_MASK) - 1
-    tl.store(
-        visible + row[:, None] * R + column, seen.to(tl.uint8), mask=(row[:, None] < R) & (column < R)
-    )
+    tl.store(visible + row[:, None] * R + column, seen.to(tl.uint8), mask=(row[:, None] < R) & (column < R))
 
 
 def tree_candidates(logits: Tensor, count: int) -> Candidates:
@@ -231,7 +229,7 @@ def tree_candidates(logits: Tensor, count: int) -> Candidates:
 
 
 def _group(vocab: int, count: int) -> int:
-    """Ids per group: as many groups as entries in the groups that are kept, about, is the least to look at."""
+    """Ids per group: with about as many groups as entries in those that are kept, there is least to do."""
     return min(512, max(16, power_of_two(round((vocab / count) ** 0.5))))
 
 

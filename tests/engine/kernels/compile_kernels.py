@@ -18,7 +18,7 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 from engine.kernels.delta import TreeSolution
-from engine.kernels.jit import attention, delta, delta_inputs, delta_state, elementwise
+from engine.kernels.jit import attention, delta, delta_inputs, delta_state, draft_tree, elementwise
 
 HALF, INT = torch.bfloat16, torch.int32
 
@@ -83,6 +83,11 @@ def main() -> None:
         attention.tree_attention(query, keys, keys, one, visible, 0.125, **options)
     attention.kv_write(query[:, :2], query[:, :2], keys, keys, one)
     attention.kv_commit(keys, keys, path, one, one)
+
+    number = empty((), dtype=torch.int64)
+    for dtype, count, budget in ((HALF, 1024, number), (torch.float32, 1, None)):
+        found = draft_tree.tree_candidates(empty(15, 20_000, dtype=dtype), count)
+        draft_tree.build_tree(found, count, number, number, budget)
 
     x, weight, cos = empty(rows, 64, dtype=HALF), empty(64, dtype=HALF), empty(rows, 8)
     for one_plus in (False, True):

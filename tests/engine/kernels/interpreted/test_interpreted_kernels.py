@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from kernel_checks import (
     check_attention,
     check_delta,
@@ -16,6 +18,7 @@ from kernel_checks import (
     triton_kernels,
     worst,
 )
+from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
 KERNELS = triton_kernels()
 HEADS, DIMS = (1, 2), (24, 40)
@@ -93,3 +96,41 @@ def test_tree_attention_in_half_precision() -> None:
 def test_elementwise(rows: int) -> None:
     name, error = worst(check_elementwise(KERNELS, "cpu", rows))
     assert error < 1e-6, name
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    ("vocab", "count"), [(8, 1), (8, 64), (17, 16), (1000, 1), (1003, 16), (4097, 64), (5000, 3), (70, 70)]
+)
+def test_candidates(vocab: int, count: int, dtype: torch.dtype) -> None:
+    name, error = worst(check_candidates(KERNELS, "cpu", 6, vocab, count, dtype=dtype, seed=count))
+    assert error < 1e-6, name
+
+
+def test_as_many_candidates_as_the_largest_budget() -> None:
+    assert worst(check_candidates(KERNELS, "cpu", 2, 20_011, 1024, dtype=torch.bfloat16))[1] < 1e-6
+
+
+@pytest.mark.parametrize(("vocab", "count"), [(10, 10), (999, 20)])
+def test_broken_candidates(vocab: int, count: int) -> None:
+    name, error = worst(check_broken_candidates(KERNELS, "cpu", vocab, count))
+    assert error == 0, name
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_trees(seed: int) -> None:
+    depths, vocab, places = (1, 2, 5, 15)[seed % 4], (8, 30, 200)[seed % 3], (1, 2, 15, 16, 17, 33)[seed % 6]
+    name, error = worst(check_tree(KERNELS, "cpu", depths, vocab, places, seed=seed))
+    assert error == 0, name
+
+
+@given(st.integers(0, 10**6), st.integers(1, 15), st.integers(1, 60), st.integers(1, 20))
+@settings(max_examples=20, deadline=None)
+def test_trees_from_the_kernels_own_candidates(seed: int, depths: int, vocab: int, places: int) -> None:
+    name, error = worst(check_whole_build(KERNELS, "cpu", depths, vocab, places, seed=seed))
+    assert error == 0, name
+
+
+def test_the_largest_tree() -> None:
+    name, error = worst(check_whole_build(KERNELS, "cpu", 3, 1500, 1024, dtype=torch.bfloat16))
+    assert error == 0, name
