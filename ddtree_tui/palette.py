@@ -16,19 +16,16 @@ if TYPE_CHECKING:
 
 def commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
     """Everything the keys do, and what has no key."""
-    yield SystemCommand("Keys", "All keys, and what the glyphs mean", app.action_help)
-    yield SystemCommand("Light or dark", "Switch the theme", app.action_toggle_theme)
-    yield SystemCommand("Unfold or fold the tree", "All nodes, or as many as fit", app.action_unfold)
-    yield SystemCommand("Zoom", "All, only the tree, only the text", app.action_zoom)
+    for key in app.all_keys():
+        if key.title:
+            yield SystemCommand(key.title, _sentence(key.help), partial(app.run_action, key.action))
     yield SystemCommand("Copy the answer", "To the clipboard", app.action_copy_answer)
     if app.controller.playback is None:
         yield from _run_commands(app)
     yield SystemCommand("Themes", "Choose one of all themes", app.action_change_theme)
-    yield SystemCommand("Quit", "End the app and the engine", app.action_quit)
 
 
 def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
-    yield SystemCommand("New conversation", "Forget all answers", app.action_new_conversation)
     for spec in SPECS:
         turns = spec.name in ("mode", "thinking")
         act = partial(app.action_turn, spec.name, 1) if turns else partial(app.action_edit, spec.name)
@@ -44,3 +41,7 @@ def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
             partial(app.action_verify, "naive"),
         )
     yield SystemCommand("Restart the engine", "End it and load the models anew", app.action_restart_engine)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -8,18 +8,23 @@ import logging
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from rich.text import Text
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Static
 
+from ddtree_tui.actions import looks, rounds, runs, settings
+from ddtree_tui.actions.looks import LookActions
+from ddtree_tui.actions.rounds import RoundActions
+from ddtree_tui.actions.runs import RunActions
+from ddtree_tui.actions.settings import SettingActions
 from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
-from ddtree_tui.keys import BINDINGS, MAIN_SCREEN_ACTIONS
+from ddtree_tui.keys import Key, dialog_safe
 from ddtree_tui.options import AppOptions
 from ddtree_tui.pace import GAP_SECONDS, Pace
 from ddtree_tui.palette import commands
@@ -27,7 +32,7 @@ from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.theme import DARK, LIGHT, role_defaults
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.key_bar import KeyBar
-from ddtree_tui.widgets.knobs import SPECS, Knob, Knobs, since, turned, value_text
+from ddtree_tui.widgets.knobs import Knob, Knobs
 from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 from ddtree_tui.widgets.round_heading import WRONG
@@ -35,15 +40,24 @@ from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.timeline import Timeline
 from ddtree_tui.widgets.top_line import Status, TopLine
 from ddtree_tui.widgets.welcome import Welcome
-from engine.errors import EngineError
 
 SETTLE_SECONDS = 0.004
 """Widgets say through messages what is to be redrawn; this is how long they are waited for."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+KEYS = (
+    *runs.KEYS,
+    *rounds.KEYS,
+    *settings.KEYS,
+    *looks.KEYS,
+    Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
+    Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
+)
+MAIN_SCREEN_ACTIONS = frozenset(key.action.partition("(")[0] for key in KEYS) - dialog_safe(KEYS)
+"""Actions that make no sense while a dialog is open."""
 log = logging.getLogger("ddtree_tui")
 
 
-class PlaygroundApp(App[None]):
+class PlaygroundApp(RunActions, RoundActions, SettingActions, LookActions):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
 
     TITLE = "ddtree"
@@ -51,7 +65,7 @@ class PlaygroundApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    BINDINGS = [*BINDINGS]
+    BINDINGS = [binding for key in KEYS for binding in key.bindings()]
 
     def __init__(self, controller: Controller, options: AppOptions) -> None:
         super().__init__()
@@ -135,7 +149,7 @@ class PlaygroundApp(App[None]):
             if self._prompt_to_send is not None:
                 self.controller.submit(self._prompt_to_send)
                 self._prompt_to_send = None
-            self._show_problems()
+            self.show_problems()
             if self._dirty:
                 self._pace.painted(now)
                 await self._paint_at_once()
@@ -228,121 +242,8 @@ class PlaygroundApp(App[None]):
         """Keys of the main screen do nothing while a dialog is open."""
         return action not in MAIN_SCREEN_ACTIONS or len(self.screen_stack) == 1
 
-    def action_stop(self) -> None:
-        """Stop the run; when nothing runs, leave the prompt box."""
-        if self.controller.busy:
-            self.controller.stop()
-            self.changed()
-        elif isinstance(self.focused, PromptBox) and self.controller.session.rounds:
-            self.query_one(DraftTreeView).focus()
-
-    def action_pause(self) -> None:
-        """Pause or go on; in a recording, play or pause."""
-        self.controller.toggle_pause(time.monotonic())
-        self.changed()
-
-    def action_step_round(self) -> None:
-        """Decode one round; from an idle prompt box, start its prompt with one round."""
-        if self.controller.playback is not None:
-            self.controller.move(1, time.monotonic())
-        elif self.controller.session.running:
-            self.controller.step()
-        elif isinstance(self.focused, PromptBox) and self.focused.text.strip():
-            self._submit(self.focused.text, one_round=True)
-        self.changed()
-
-    def action_move_round(self, by: int) -> None:
-        """Show the round before or after."""
-        self.controller.move(by, time.monotonic())
-        self.changed()
-
-    def action_first_round(self) -> None:
-        """Show the first round."""
-        self.controller.viewpoint.choose(0, len(self.controller.session.rounds))
-        self.changed()
-
-    def action_follow(self) -> None:
-        """Show the newest round, and every one that comes."""
-        self.controller.viewpoint.follow()
-        self.changed()
-
-    def action_play_all(self) -> None:
-        """Let all of a recording come at once."""
-        self.controller.play_all(time.monotonic())
-        self.changed()
-
-    def action_turn(self, name: str, by: int) -> None:
-        """Turn a knob."""
-        if self.controller.playback is None:
-            self._change(lambda: self.controller.change(**turned(self.controller.settings, name, by)))
-
-    def action_edit(self, name: str) -> None:
-        """Type a value for a knob."""
-        if self.controller.playback is not None:
-            return
-        from ddtree_tui.screens.value import ValueScreen
-
-        spec = next(spec for spec in SPECS if spec.name == name)
-        kind = int if name == "budget" else float
-
-        def apply(text: str) -> None:
-            try:
-                value = kind(text)
-            except ValueError:
-                raise EngineError(
-                    "bad_setting", f"{text!r} is no number.", f"The {name} is {spec.help}."
-                ) from None
-            self.controller.change(**{name: value})
-            self.changed()
-
-        value = value_text(self.controller.settings, name)
-        self.push_screen(ValueScreen(f"{name}, {since(spec)}", value, spec.help, apply))
-
-    def action_unfold(self) -> None:
-        """Show every node of the tree, or fold it to its height again."""
-        self.query_one(DraftTreeView).toggle_unfolded()
-        self.changed()
-
-    def action_zoom(self) -> None:
-        """All, only the tree, only the text."""
-        self.query_one(RunView).zoom()
-
-    def action_focus_prompt(self) -> None:
-        """Go to the prompt box."""
-        for prompt in self.query(PromptBox):
-            prompt.focus()
-
-    def action_new_conversation(self) -> None:
-        """Forget the conversation."""
-        if self.controller.playback is None:
-            self.controller.new_conversation()
-            self.action_focus_prompt()
-            self.changed()
-
-    def action_toggle_theme(self) -> None:
-        """Light or dark."""
-        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
-
-    def action_help(self) -> None:
-        """Keys and glyphs."""
-        from ddtree_tui.screens.help import HelpScreen
-
-        self.push_screen(HelpScreen())
-
-    def action_copy_answer(self) -> None:
-        """Put the newest answer on the clipboard."""
-        answer = self.controller.session.answer
-        if answer is not None and answer.text is not None:
-            self.copy_to_clipboard(answer.text.answer)
-
-    def action_verify(self, backend: str) -> None:
-        """Verify the next runs another way."""
-        self._change(lambda: self.controller.change(verify=backend))
-
-    def action_restart_engine(self) -> None:
-        """End the engine and start it anew."""
-        self.controller.restart_engine()
-        self.changed()
+    def all_keys(self) -> tuple[Key, ...]:
+        return KEYS
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         return commands(self)
@@ -350,10 +251,10 @@ class PlaygroundApp(App[None]):
     # Messages of the widgets
 
     def on_prompt_box_submitted(self, message: PromptBox.Submitted) -> None:
-        self._submit(message.text)
+        self.submit(message.text)
 
     def on_welcome_picked(self, message: Welcome.Picked) -> None:
-        self._submit(message.prompt)
+        self.submit(message.prompt)
 
     def on_knob_turned(self, message: Knob.Turned) -> None:
         self.action_turn(message.name, message.by)
@@ -365,30 +266,13 @@ class PlaygroundApp(App[None]):
         self.controller.viewpoint.choose(message.index, len(self.controller.session.rounds))
         self.changed()
 
-    def _submit(self, text: str, *, one_round: bool = False) -> None:
-        if self.controller.busy:
-            self.notify("A run is under way: Esc stops it.", markup=False, timeout=3)
-        elif self.controller.submit(text, one_round=one_round):
-            self.query_one(PromptBox).remember(text)
-            if self.controller.session.running:
-                self.query_one(DraftTreeView).focus()
-        self.changed()
-        self._show_problems()
-
-    def _change(self, change: Callable[[], None]) -> None:
-        try:
-            change()
-        except EngineError as error:
-            self._open_dialog(Problem("The setting cannot be changed", error.message, error.hint))
-        self.changed()
-
     # Problems and the end
 
-    def _show_problems(self) -> None:
+    def show_problems(self) -> None:
         for problem in self.controller.take_problems():
-            self._open_dialog(problem)
+            self.open_dialog(problem)
 
-    def _open_dialog(self, problem: Problem) -> None:
+    def open_dialog(self, problem: Problem) -> None:
         def answered(answer: str | None) -> None:
             if answer == "restart":
                 self.action_restart_engine()

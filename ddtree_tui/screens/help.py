@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from ddtree_tui.keys import HELP
+from ddtree_tui.keys import Key, spelled
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.widgets.welcome import Legend
+
+HEADING = ("always", "not typing", "what it does")
+BESIDES = (
+    ("Enter", "", "run the prompt; Shift+Enter, Ctrl+J: new line"),
+    ("Tab", "", "next of prompt, text, tree, knobs"),
+    ("", "Shift+← →", "scroll the tree sideways; ↑ ↓: up, down"),
+)
+"""Keys of the widgets themselves."""
 
 
 class KeyTable(Lines):
@@ -28,12 +38,17 @@ class KeyTable(Lines):
     }
     """
 
+    def __init__(self, keys: Sequence[Key]) -> None:
+        super().__init__()
+        rows = [(spelled(key.always), spelled(key.free), key.help) for key in keys]
+        self.rows = [HEADING, *BESIDES, *rows]
+
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return len(HELP) + 1
+        return len(self.rows) + 1
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         lines: list[list[Span]] = []
-        for number, (everywhere, outside, what) in enumerate(HELP):
+        for number, (everywhere, outside, what) in enumerate(self.rows):
             key, text = ("title", "title") if number == 0 else ("key", "text")
             lines.append([(_pad(everywhere, 8), key), (_pad(outside, 15), key), (what, text)])
         return [*lines, []]
@@ -54,10 +69,14 @@ class HelpScreen(ModalScreen[None]):
     }
     """
 
+    def __init__(self, keys: Sequence[Key]) -> None:
+        super().__init__()
+        self._keys = keys
+
     def compose(self) -> ComposeResult:
         """Keys first: they are what one comes back for."""
         with VerticalScroll(id="help"):
-            yield KeyTable()
+            yield KeyTable(self._keys)
             yield Legend()
 
 

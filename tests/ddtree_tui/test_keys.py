@@ -5,20 +5,10 @@ from __future__ import annotations
 import itertools
 
 from ddtree_tui.hints import Situation, hints
-from ddtree_tui.keys import BINDINGS, HELP, MAIN_SCREEN_ACTIONS
-from ddtree_tui.playground import PlaygroundApp
+from ddtree_tui.keys import dialog_safe, spelled
+from ddtree_tui.playground import KEYS, MAIN_SCREEN_ACTIONS, PlaygroundApp
 
-SPELLED = {
-    "Space": "space",
-    "←": "left",
-    "→": "right",
-    "[": "left_square_bracket",
-    "]": "right_square_bracket",
-    "-": "minus",
-    "+": "plus",
-    "/": "slash",
-}
-ELSEWHERE = {"Enter", "Esc", "Tab", "Shift+←", "↑", "↓", "Ctrl+P"}
+BINDINGS = [binding for key in KEYS for binding in key.bindings()]
 
 
 def has_action(action: str) -> bool:
@@ -41,11 +31,23 @@ def test_every_hint_does_something() -> None:
         assert "quit" in [action for _, _, action in found]
 
 
-def test_the_help_screen_names_bound_keys() -> None:
-    bound = {key for binding in BINDINGS for key in binding.key.split(",")}
-    for everywhere, outside, _ in HELP[1:]:
-        for key in (*everywhere.split(), *outside.split()):
-            if key in ELSEWHERE or key == "→":
-                continue
-            name = SPELLED.get(key, key if len(key) == 1 else key.lower())
-            assert name in bound, key
+def test_no_key_does_two_things() -> None:
+    bound = [key for binding in BINDINGS for key in binding.key.split(",")]
+    assert len(bound) == len(set(bound))
+
+
+def test_every_key_has_a_name_of_its_own_and_says_what_it_does() -> None:
+    names = [binding.id for binding in BINDINGS]
+    assert len(names) == len(set(names))
+    assert all(key.help and (key.always or key.free) for key in KEYS)
+
+
+def test_keys_are_spelled_as_on_a_keyboard() -> None:
+    assert spelled("f3,left,left_square_bracket") == "F3 ← ["
+    assert spelled("ctrl+o") == "Ctrl+O"
+    assert spelled("T,f,end,question_mark") == "T f End ?"
+    assert spelled("") == ""
+
+
+def test_what_works_in_dialogs() -> None:
+    assert {"quit", "toggle_theme", "command_palette"} == dialog_safe(KEYS)

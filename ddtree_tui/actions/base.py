@@ -1,0 +1,52 @@
+"""What every area's actions may use of the app."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.app import App
+
+from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.keys import Key
+from ddtree_tui.options import AppOptions
+from engine.errors import EngineError
+
+
+class Actions(App[None]):
+    """The app as its actions see it; ``ddtree_tui.playground`` is the whole of it."""
+
+    controller: Controller
+    options: AppOptions
+
+    def changed(self) -> None:
+        """The user changed something: show it at once, or as soon as there may be one more paint."""
+        raise NotImplementedError
+
+    def all_keys(self) -> tuple[Key, ...]:
+        """All keys of the main screen, by area."""
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """Seconds of the app's clock."""
+        return time.monotonic()
+
+    def submit(self, text: str, *, one_round: bool = False) -> None:
+        """Run a prompt, and look at the tree."""
+        raise NotImplementedError
+
+    def show_problems(self) -> None:
+        """Open a dialog for each problem the controller has met."""
+        raise NotImplementedError
+
+    def open_dialog(self, problem: Problem) -> None:
+        """Tell of a problem in a dialog."""
+        raise NotImplementedError
+
+    def attempt(self, change: Callable[[], None]) -> None:
+        """Change a setting; a dialog says why it will not do."""
+        try:
+            change()
+        except EngineError as error:
+            self.open_dialog(Problem("The setting cannot be changed", error.message, error.hint))
+        self.changed()
