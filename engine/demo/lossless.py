@@ -97,7 +97,8 @@ def compare(
     pair: Pair, messages: Sequence[Message], thinking: bool, seed: int, what: Comparison
 ) -> dict[str, Any]:
     """Token counts, for every way of decoding the place of its first difference from the reference (None:
-    identical), and what there is to know about greedy texts that are not that of ``ar``."""
+    identical), tokens and rounds of the greedy ones, and what there is to know about those that are not the
+    text of ``ar``."""
     common = {"thinking": thinking, "max_new_tokens": what.limit}
     runs = {name: _run(pair, messages, {**common, **settings}) for name, settings in GREEDY.items()}
     prompt, ar = runs["ar"]
@@ -117,6 +118,7 @@ def compare(
         "tokens": len(expected),
         "sampled_tokens": len(sampled),
         "first_difference": places,
+        "rounds": {name: _rounds(text) for name, (_, text) in runs.items()},
         "divergences": {name: asdict(where) for name, where in parted.items() if where is not None},
     }
 
@@ -140,6 +142,11 @@ def _decode(pair: Pair, messages: Sequence[Message], settings: dict[str, Any]) -
 
 def _ids(text: Sequence[Choice]) -> list[int]:
     return [choice.id for choice in text]
+
+
+def _rounds(text: Sequence[Choice]) -> tuple[int, int]:
+    """Tokens that rounds committed, and how many rounds that took."""
+    return len(text) - 1, len({choice.round for choice in text[1:]})
 
 
 @torch.inference_mode()
@@ -189,13 +196,22 @@ def measure_noise(pair: Pair, asked: Sequence[Question], limit: int, positions: 
 
 
 def summary(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """How many texts were compared, and how many were identical by way of decoding."""
+    """How many texts were compared, and by way of decoding how many were identical and the mean acceptance
+    length."""
     names = results[0]["first_difference"] if results else []
+    counts: dict[str, list[tuple[int, int]]] = {}
+    for result in results:
+        for name, count in result.get("rounds", {}).items():
+            counts.setdefault(name, []).append(count)
     return {
         "texts": len(results),
         "tokens": sum(result["tokens"] for result in results),
         "identical": {
             name: sum(result["first_difference"][name] is None for result in results) for name in names
+        },
+        "acceptance_length": {
+            name: sum(tokens for tokens, _ in count) / max(1, sum(rounds for _, rounds in count))
+            for name, count in counts.items()
         },
     }
 

@@ -34,6 +34,9 @@ from kernel_report import TINY, Clock, Report, Sizes, layer_type, table
 from kernel_times import measure_copy, time_attention, time_build, time_delta, time_small
 from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
+STAGES = ("copy", "checks", "delta", "attention", "small")
+"""``copy`` is what the bandwidths of the others are compared with."""
+
 
 def check_all(report: Report, kernels: Any, sizes: Sizes) -> None:
     """Errors at the sizes that are timed."""
@@ -134,6 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path, help="JSON file to write")
+    parser.add_argument("--stages", choices=STAGES, nargs="+", default=STAGES)
     parser.add_argument("--cpu", action="store_true", help="dry run: tiny sizes, plain torch")
     options = parser.parse_args(arguments)
     begun = time.monotonic()
@@ -150,10 +154,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "build": lambda: time_build(report, kernels, clock, sizes),
     }
     seconds = {}
-    for name, stage in stages.items():
+    for name in options.stages:
         before = time.monotonic()
         with torch.inference_mode():
-            report.attempt(name, stage)
+            report.attempt(name, stages[name])
         seconds[name] = round(time.monotonic() - before, 1)
     print(table(report))
     print(f"seconds: {seconds}, {time.monotonic() - begun:.0f} in all")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import bench_generate
 import bench_rounds
+import check_all
+import check_parts
 import pytest
 import torch
+from check_parts import Part, Row
 from round_pairs import fill, random_pair
 
 CPU = torch.device("cpu")
@@ -67,3 +71,44 @@ def test_transformers_drafts_what_our_drafter_does() -> None:
             position_ids=torch.arange(36)[None],
         )
     torch.testing.assert_close(theirs.last_hidden_state, drafter(block, context))
+
+
+def _part(folder: Path, name: str, code: str, *, seconds: int = 5, alone: bool = True) -> Part:
+    result = folder / f"{name}.json"
+
+    def rows(path: Path) -> Iterator[Row]:
+        yield check_parts.at_most(name, json.loads(path.read_text()), 2)
+
+    return Part(name, ["-c", code.format(result)], seconds, alone, result, rows)
+
+
+def test_each_part_has_its_line_whatever_becomes_of_the_others(tmp_path: Path) -> None:
+    write = "open('{}', 'a').write('1')"
+    parts = [
+        _part(tmp_path, "good", write, alone=False),
+        _part(tmp_path, "crashes", "raise SystemExit('no such kernel')", alone=False),
+        _part(tmp_path, "hangs", "import time; time.sleep(60)", seconds=1),
+        _part(tmp_path, "long", write, seconds=100),
+        _part(tmp_path, "last", write),
+    ]
+    check_all.run(parts, tmp_path, 12, beside=2)
+    rows = [row for part in parts for row in check_all.rows_of(part, tmp_path)]
+    seen = [(row.check, row.ok) for row in rows]
+    assert seen == [("good", True), ("crashes", False), ("hangs", False), ("long", False), ("last", True)]
+    assert "no such kernel" in rows[1].seen
+    assert "no time" in rows[2].seen
+    assert "left out" in rows[3].seen
+    assert check_all.table(rows).splitlines()[-1] == "2 as wanted, 3 not"
+    # What is complete is not run again.
+    check_all.run(parts[:1], tmp_path, 12, beside=2)
+    assert (tmp_path / "good.json").read_text() == "1"
+
+
+def test_the_table_is_written_from_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--cpu", "--out", str(tmp_path), "--part", "kernel-checks", "kernels"]
+    assert check_all.main(arguments) == 1  # the kernels' tests are skipped without a GPU
+    printed = capsys.readouterr().out
+    assert "26 of 26" in printed
+    found = json.loads((tmp_path / "table.json").read_text())
+    assert [row["ok"] for row in found["rows"]] == [False, True]
+    assert "bench_kernels.py" in json.loads((tmp_path / "kernel-checks.run.json").read_text())["command"]

@@ -39,6 +39,8 @@ def test_all_modes_write_the_targets_text(pair: Pair, number: int, monkeypatch: 
     assert result["tokens"] > 2
     assert set(result["first_difference"].values()) == {None}, result
     assert result["divergences"] == {}
+    assert result["rounds"]["ar"] == (result["tokens"] - 1, result["tokens"] - 1)
+    assert result["rounds"]["tree(64)"][1] < result["tokens"] - 1
 
 
 def test_naive_verification_garbles_the_demo_target(pair: Pair) -> None:
