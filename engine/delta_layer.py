@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from engine import causal_conv, gated_delta
 from engine.cache import DeltaRunner, DeltaState, StateAfter, TargetCache, state_dtype
 from engine.gated_delta import DeltaRows
+from engine.merged import project
 from engine.rows import Rows
 from engine.spread import weights_at_hand
 
@@ -44,10 +45,7 @@ class DeltaInputs:
 def project_apart(module: Any, hidden: Tensor) -> DeltaInputs:
     """Qwen3.5: one projection for each input."""
     return DeltaInputs(
-        qkv=module.in_proj_qkv(hidden),
-        z=module.in_proj_z(hidden),
-        b=module.in_proj_b(hidden),
-        a=module.in_proj_a(hidden),
+        *project(hidden, module.in_proj_qkv, module.in_proj_z, module.in_proj_b, module.in_proj_a)
     )
 
 
@@ -55,10 +53,12 @@ def project_by_key_head(module: Any, hidden: Tensor) -> DeltaInputs:
     """Qwen3-Next: two projections, in which the inputs of a key head and of its value heads lie together."""
     rows, shared = hidden.shape[0], module.num_v_heads // module.num_k_heads
     dk, dv = module.head_k_dim, shared * module.head_v_dim
-    qkvz = module.in_proj_qkvz(hidden).reshape(rows, module.num_k_heads, -1).split((dk, dk, dv, dv), dim=-1)
-    ba = module.in_proj_ba(hidden).reshape(rows, module.num_k_heads, -1).split((shared, shared), dim=-1)
-    q, k, v, z = (part.flatten(1) for part in qkvz)
-    b, a = (part.flatten(1) for part in ba)
+    qkvz, ba = (
+        part.reshape(rows, module.num_k_heads, -1)
+        for part in project(hidden, module.in_proj_qkvz, module.in_proj_ba)
+    )
+    q, k, v, z = (part.flatten(1) for part in torch.split(qkvz, [dk, dk, dv, dv], dim=-1))
+    b, a = (part.flatten(1) for part in torch.split(ba, shared, dim=-1))
     return DeltaInputs(qkv=torch.cat((q, k, v), dim=-1), z=z, b=b, a=a)
 
 

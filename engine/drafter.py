@@ -106,7 +106,8 @@ class Drafter(nn.Module):
 
     def embed(self, ids: Tensor, weight: Tensor) -> Tensor:
         """(..., hidden): rows of the target's embedding matrix (vocabulary, hidden) for ``ids`` (...)."""
-        return embedding(ids, weight) * self.config.input_embedding_scale
+        rows, scale = embedding(ids, weight), self.config.input_embedding_scale
+        return rows if scale == 1.0 else rows * scale
 
     def new_context(self, capacity: int = _MIN_CAPACITY) -> DrafterContext:
         """An empty context with room for ``capacity`` rows (it grows when needed)."""

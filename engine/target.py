@@ -96,10 +96,9 @@ class Target:
         that depend on the longest position, which transformers reads on the host, nor with layers on
         several devices.
         """
-        config, rotary = self.model.config, self.model.model.rotary_emb
+        config = self.model.config
         experts = any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
-        changing = getattr(rotary, "rope_type", "default") in ("dynamic", "longrope")
-        return not (experts or changing or is_spread(self._layers))
+        return not (experts or self.rotary_frequencies is None or is_spread(self._layers))
 
     @property
     def layers_on(self) -> dict[str, int]:
@@ -178,6 +177,17 @@ class Target:
         outputs[len(self._layers) - 1] = hidden[0]
         features = [outputs[number].to(self.device) for number in self.tapped]
         return hidden[0], torch.cat(features, dim=-1) if features else hidden[0, :, :0]
+
+    @property
+    def rotary_frequencies(self) -> tuple[Tensor, float] | None:
+        """The angles of position 1 (r,) in float32, and the factor on cosines and sines.
+
+        None where they depend on the longest position.
+        """
+        rotary = self.model.model.rotary_emb
+        if getattr(rotary, "rope_type", "default") in ("dynamic", "longrope"):
+            return None
+        return rotary.inv_freq.float(), rotary.attention_scaling
 
     def rotary_angles(self, hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines for positions (1, R)."""

@@ -124,11 +124,15 @@ def delta_inputs(
     dt_bias: Tensor,
     heads: tuple[int, int],
     dims: tuple[int, int],
+    *,
+    k: Tensor | None = None,
+    kept: Tensor | None = None,
 ) -> DeltaInputs:
     """Convolution, SiLU, split, normalisation and gates of a layer, in one launch.
 
     Args:
-        mixed: (R, 2 Hk dk + Hv dv), the projections of queries, keys and values before the convolution.
+        mixed: (R, C), C = 2 Hk dk + Hv dv, the projections of queries, keys and values before the
+            convolution. Its rows may be strided, and so may those of ``a`` and ``b``.
         window, parents, weight, bias: as in ``tree_conv``.
         a: (R, Hv), projection of the decay: g = -exp(a_log) · softplus(a + dt_bias).
         b: (R, Hv), projection of the write strength: beta = sigmoid(b).
@@ -136,12 +140,16 @@ def delta_inputs(
         dt_bias: (Hv,).
         heads: Hk, Hv.
         dims: dk, dv.
+        k: float32 (R, Hk, dk) to write the keys into.
+        kept: (R, C), where a copy of ``mixed`` is left.
     """
     if use_triton(mixed):
         import engine.kernels.jit.delta_inputs as jit
 
-        return jit.delta_inputs(mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims)
-    return delta_inputs_torch(mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims)
+        run = jit.delta_inputs
+    else:
+        run = delta_inputs_torch
+    return run(mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims, k=k, kept=kept)
 
 
 def delta_inputs_torch(
@@ -156,16 +164,23 @@ def delta_inputs_torch(
     dt_bias: Tensor,
     heads: tuple[int, int],
     dims: tuple[int, int],
+    *,
+    k: Tensor | None = None,
+    kept: Tensor | None = None,
 ) -> DeltaInputs:
     """``delta_inputs`` in plain torch."""
     dtype = wide(mixed.dtype)
     (HK, HV), (DK, DV), rows = heads, dims, mixed.shape[0]
     convolved = tree_conv_torch(mixed, window, parents, weight, bias)
-    q, k, v = torch.split(convolved, [HK * DK, HK * DK, HV * DV], dim=-1)
-    q, k = (_normalise(x.reshape(rows, HK, DK).to(dtype)) for x in (q, k))
+    queries, keys, v = torch.split(convolved, [HK * DK, HK * DK, HV * DV], dim=-1)
+    q, keys = (_normalise(x.reshape(rows, HK, DK).to(dtype)) for x in (queries, keys))
     g = -a_log.to(dtype).exp() * F.softplus(a.to(dtype) + dt_bias.to(dtype))
+    if kept is not None:
+        kept.copy_(mixed)
     # The strength is rounded to the layer's type, as transformers does.
-    return DeltaInputs(q * DK**-0.5, k, v.reshape(rows, HV, DV), g, torch.sigmoid(b).to(dtype))
+    beta = torch.sigmoid(b).to(dtype)
+    keys = keys if k is None else k.copy_(keys)
+    return DeltaInputs(q * DK**-0.5, keys, v.reshape(rows, HV, DV), g, beta)
 
 
 def _normalise(x: Tensor) -> Tensor:

@@ -100,6 +100,36 @@ def swiglu_torch(gate: Tensor, up: Tensor) -> Tensor:
     return F.silu(gate) * up
 
 
+def rotary_angles(
+    start: Tensor, offsets: Tensor, frequencies: Tensor, scaling: float, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of the rotary embedding at positions start + offsets.
+
+    Args:
+        start: int32 or int64, one element.
+        offsets: int32 or int64 (R,).
+        frequencies: (r,), the angles of position 1; angles are computed in their type.
+        scaling: factor on cosines and sines.
+        dtype: of the results.
+
+    Returns:
+        Two tensors (R, r).
+    """
+    if use_triton(frequencies):
+        import engine.kernels.jit.elementwise as jit
+
+        return jit.rotary_angles(start, offsets, frequencies, scaling, dtype)
+    return rotary_angles_torch(start, offsets, frequencies, scaling, dtype)
+
+
+def rotary_angles_torch(
+    start: Tensor, offsets: Tensor, frequencies: Tensor, scaling: float, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """``rotary_angles`` in plain torch."""
+    angles = (start + offsets)[:, None].to(frequencies.dtype) * frequencies
+    return (angles.cos() * scaling).to(dtype), (angles.sin() * scaling).to(dtype)
+
+
 def rotate_heads(
     x: Tensor,
     cos: Tensor,
@@ -173,7 +203,7 @@ def attention_inputs(
     """``rotate_heads`` of queries and keys, and ``kv_write`` of the rotated keys and the values, in one.
 
     Args:
-        q: (R, Hq, d). All three may be strided over rows and heads.
+        q: (R, Hq, d). All three may be strided over rows and heads. Hq may be 0, for keys and values alone.
         k: (R, Hkv, d).
         v: (R, Hkv, d).
         cos, sin, eps, one_plus: as in ``rotate_heads``.

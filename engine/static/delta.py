@@ -64,7 +64,6 @@ class StaticDelta:
         pending = self._pending_for(len(rows))
         self._last = len(rows)
         inputs = PROJECTIONS[type(module).__name__](module, hidden)
-        pending.inputs[place].copy_(inputs.qkv)
         delta = delta_inputs(
             inputs.qkv,
             self.windows[place],
@@ -77,13 +76,14 @@ class StaticDelta:
             module.dt_bias,
             (module.num_k_heads, module.num_v_heads),
             (module.head_k_dim, module.head_v_dim),
+            k=pending.k[place],
+            kept=pending.inputs[place],
         )
-        pending.k[place].copy_(delta.k)
         out, _ = tree_delta(
             *delta, rows.visible, self.states[place], u=pending.u[place], decay=pending.decay[place]
         )
         gate = inputs.z.reshape(len(rows), -1, module.head_v_dim)
-        normed = gated_rms_norm(out.to(hidden.dtype), gate, module.norm.weight, module.norm.variance_epsilon)
+        normed = gated_rms_norm(out, gate, module.norm.weight, module.norm.variance_epsilon)
         projected: Tensor = module.out_proj(normed.flatten(1))
         return projected
 

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from engine.drafter import Drafter, DrafterContext, DrafterLayer, RMSNorm
-from engine.kernels.attention import kv_write, tree_attention
-from engine.kernels.elementwise import attention_inputs, rms_norm, swiglu
-from engine.static.state import StaticState
+from engine.kernels.attention import tree_attention
+from engine.kernels.elementwise import attention_inputs, rms_norm, rotary_angles, swiglu
+from engine.merged import merge, merge_all, project, project_stacked
+from engine.static.state import MAX_PENDING, StaticState
 
 
 class StaticDrafter:
@@ -23,12 +24,18 @@ class StaticDrafter:
     def __init__(
         self, drafter: Drafter, context: DrafterContext, embedding: Tensor, head: nn.Module, capacity: int
     ) -> None:
+        attentions = [layer.self_attn for layer in drafter.layers if isinstance(layer, DrafterLayer)]
+        # All layers in one buffer, so that their keys and values of one row of the context are one product.
+        merge([linear for each in attentions for linear in (each.q_proj, each.k_proj, each.v_proj)])
+        merge_all(drafter)
         context.reserve(capacity)
         self.drafter, self.context = drafter, context
         self.embedding, self.head = embedding, head
         size = drafter.config.block_size
         self._masks = torch.full((size,), drafter.config.mask_token_id, device=drafter.device)
-        self._order = torch.arange(size, device=drafter.device)
+        self._order = torch.arange(max(size, MAX_PENDING), device=drafter.device)
+        config, kinds = drafter.config, range(len(drafter.layers))
+        self._visible = [_visible(self._order[:size], config.causal(i), config.window(i)) for i in kinds]
 
     def draft(self, state: StaticState, block_size: int) -> Tensor:
         """Take over the features of the last commit, then draft behind it: logits (B - 1, V)."""
@@ -36,13 +43,13 @@ class StaticDrafter:
         order = self._order[:block_size]
         ids = torch.where(order == 0, state.root_id, self._masks[:block_size])
         added = self.drafter.embed(ids, self.embedding).to(self.drafter.dtype)
-        angles = self._angles(state.length + order)
+        angles = self._angles(state.length, order)
         total: Tensor | None = None
         for index, layer in enumerate(self._layers()):
             normed, total = _norm(layer.input_layernorm, added, total)
             attended = self._attend(index, layer, normed, angles, state.length, order)
             normed, total = _norm(layer.post_attention_layernorm, attended, total)
-            added = layer.mlp.down_proj(swiglu(layer.mlp.gate_proj(normed), layer.mlp.up_proj(normed)))
+            added = layer.mlp.down_proj(swiglu(*project(normed, layer.mlp.gate_proj, layer.mlp.up_proj)))
         hidden, _ = _norm(self.drafter.norm, added, total)
         return self.drafter.logits(hidden, self.head)
 
@@ -53,13 +60,36 @@ class StaticDrafter:
         written again.
         """
         start = state.length - state.feature_rows.int()
-        encoded = self.drafter.encode(state.features[None, :rows].to(self.drafter.dtype))
-        at = start + torch.arange(rows, device=state.device)
-        angles = self.drafter.rotary(at[None], self.drafter.dtype)
-        for index, layer in enumerate(self._layers()):
-            keys, values = (part[0].transpose(0, 1) for part in layer.self_attn.keys_values(encoded, angles))
-            kv_write(keys, values, self.context.keys[index][0], self.context.values[index][0], start)
+        features = self.drafter.fc(state.features[:rows].to(self.drafter.dtype))
+        encoded, _ = _norm(self.drafter.hidden_norm, features, None)
+        angles = self._angles(start, self._order[:rows])
+        for index, (k, v) in enumerate(self._context_rows(encoded)):
+            module = self._layers()[index].self_attn
+            attention_inputs(
+                k[:, :0],
+                k,
+                v,
+                *angles,
+                self.context.keys[index][0],
+                self.context.values[index][0],
+                start,
+                q_weight=module.q_norm.weight,
+                k_weight=module.k_norm.weight,
+                eps=module.k_norm.eps,
+            )
         state.feature_rows.zero_()
+
+    def _context_rows(self, encoded: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Per layer, keys and values (R, kv heads, d) of encoded features (R, hidden), before norm and
+        rotary."""
+        pairs = [(layer.self_attn.k_proj, layer.self_attn.v_proj) for layer in self._layers()]
+        stacked = project_stacked(encoded, pairs)
+        if stacked is None:
+            projected = [project(encoded, *pair) for pair in pairs]
+        else:
+            projected = [part.chunk(2, dim=-1) for part in stacked]
+        width = self.drafter.config.head_dim
+        return [(k.view(len(k), -1, width), v.view(len(v), -1, width)) for k, v in projected]
 
     def _attend(
         self,
@@ -73,8 +103,8 @@ class StaticDrafter:
         module, config = layer.self_attn, self.drafter.config
         keys, values = self.context.keys[index][0], self.context.values[index][0]
         q, k, v = (
-            project(normed).view(len(order), -1, module.head_dim)
-            for project in (module.q_proj, module.k_proj, module.v_proj)
+            part.view(len(order), -1, module.head_dim)
+            for part in project(normed, module.q_proj, module.k_proj, module.v_proj)
         )
         q = attention_inputs(
             q,
@@ -94,7 +124,7 @@ class StaticDrafter:
             keys,
             values,
             length,
-            _visible(order, config.causal(index), window),
+            self._visible[index][: len(order), : len(order)],
             module.head_dim**-0.5,
             depths=order,
             window=window,
@@ -102,11 +132,11 @@ class StaticDrafter:
         projected: Tensor = module.o_proj(out.flatten(1))
         return projected
 
-    def _angles(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines (B, head dim / 2), one angle per pair of dimensions."""
-        cos, sin = self.drafter.rotary(positions[None], self.drafter.dtype)
-        half = cos.shape[-1] // 2
-        return cos[0, 0, :, :half], sin[0, 0, :, :half]
+    def _angles(self, start: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosines and sines (R, head dim / 2) at positions start + offsets, one per pair."""
+        rotary, dtype = self.drafter.rotary, self.drafter.dtype
+        frequencies = rotary.frequencies.to(torch.promote_types(dtype, torch.float32))
+        return rotary_angles(start, offsets, frequencies, rotary.scaling, dtype)
 
     def _layers(self) -> list[DrafterLayer]:
         return [layer for layer in self.drafter.layers if isinstance(layer, DrafterLayer)]

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from engine.cache import KeyValueRows
 from engine.kernels.attention import tree_attention
-from engine.kernels.elementwise import attention_inputs, rms_norm, swiglu
+from engine.kernels.elementwise import attention_inputs, rms_norm, rotary_angles, swiglu
+from engine.merged import project
 from engine.static.cache import StaticCache
 from engine.target import Target
 
@@ -44,7 +45,8 @@ FAMILIES = {
 def fusable(target: Target) -> bool:
     """Whether ``forward`` knows the target's layers."""
     config = target.model.config
-    return config.model_type in FAMILIES and config.hidden_act == "silu"
+    known = config.model_type in FAMILIES and config.hidden_act == "silu"
+    return known and target.rotary_frequencies is not None
 
 
 def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -53,10 +55,8 @@ def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Te
     model, family = target.model.model, FAMILIES[target.model.config.model_type]
     added: Tensor = target.embed(ids)  # what the last half layer adds to the residual stream
     total: Tensor | None = None
-    cos, sin = (
-        part[0, :, : part.shape[-1] // 2]
-        for part in target.rotary_angles(added[None], cache.positions()[None])
-    )
+    assert target.rotary_frequencies is not None
+    angles = rotary_angles(cache.device_length, cache.rows.depths, *target.rotary_frequencies, added.dtype)
     outputs: dict[int, Tensor] = {}
     for number, layer in enumerate(model.layers):
         normed, total = _norm(layer.input_layernorm, added, total, family)
@@ -64,10 +64,10 @@ def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Te
         if hasattr(layer, "linear_attn"):
             mixed = cache.forward_delta(layer.linear_attn, normed[None])[0]
         else:
-            mixed = _attend(layer.self_attn, normed, (cos, sin), cache, number, family)
+            mixed = _attend(layer.self_attn, normed, angles, cache, number, family)
         normed, total = _norm(layer.post_attention_layernorm, mixed, total, family)
         mlp = layer.mlp
-        added = mlp.down_proj(swiglu(mlp.gate_proj(normed), mlp.up_proj(normed)))
+        added = mlp.down_proj(swiglu(*project(normed, mlp.gate_proj, mlp.up_proj)))
     hidden, _ = _norm(model.norm, added, total, family)
     outputs[len(model.layers) - 1] = hidden
     features = [outputs[number] for number in target.tapped]
@@ -98,9 +98,10 @@ def _attend(
     assert isinstance(layer, KeyValueRows)
     keys, values = (buffer[0] for buffer in layer.buffers())
     rows, width = hidden.shape[0], module.head_dim
-    q = module.q_proj(hidden).view(rows, -1, width * (2 if family.gated else 1))
-    q, gate = q.split(width, dim=-1) if family.gated else (q, None)
-    k, v = (project(hidden).view(rows, -1, width) for project in (module.k_proj, module.v_proj))
+    q, k, v = project(hidden, module.q_proj, module.k_proj, module.v_proj)
+    q = q.view(rows, -1, width * (2 if family.gated else 1))
+    q, gate = torch.split(q, width, dim=-1) if family.gated else (q, None)
+    k, v = (part.view(rows, -1, width) for part in (k, v))
     q = attention_inputs(
         q,
         k,

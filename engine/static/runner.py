@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from engine.events import StageTimes
+from engine.merged import merge_all
 from engine.rounds import not_finite
 from engine.sampling import Sampler
 from engine.session import Session
@@ -55,6 +56,7 @@ class StaticRunner:
         # Behind the longest text, the largest tree and features handed over late still need places.
         capacity = session.target.context_length + MAX_BUDGET + MAX_PENDING + 1
         target, drafter = session.target, session.drafter
+        merge_all(target.model)
         size = drafter.config.block_size if drafter else 1
         width = len(target.tapped) * target.embedding.weight.shape[1]
         self.state = StaticState(target.device, size, width, target.dtype)

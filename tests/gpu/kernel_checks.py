@@ -42,7 +42,7 @@ def _gather(*modules: Any) -> SimpleNamespace:
     names = (
         "tree_delta", "tree_delta_commit", "delta_step", "tree_conv", "conv_window", "delta_inputs",
         "tree_attention", "kv_write", "kv_commit",
-        "rms_norm", "gated_rms_norm", "swiglu", "rotate_heads", "attention_inputs",
+        "rms_norm", "gated_rms_norm", "swiglu", "rotary_angles", "rotate_heads", "attention_inputs",
         "tree_candidates", "build_tree",
     )  # fmt: skip
     found = {name: getattr(module, name) for module in modules for name in names if hasattr(module, name)}
@@ -244,9 +244,11 @@ def check_inputs(
         return torch.randn(*shape, generator=generator).to(kind).to(device)
 
     tree = Tree.random(rows, seed, device)
-    mixed, window, weight = draw(rows, channels), draw(taps - 1, channels), draw(channels, taps)
+    # Slices of one projection, as of merged weights.
+    mixed, _, b, a = draw(rows, channels + 8 + 2 * HV).split([channels, 8, HV, HV], dim=-1)
+    window, weight = draw(taps - 1, channels), draw(channels, taps)
     shift = draw(channels) if bias else None
-    gates = 6 * draw(rows, HV), draw(rows, HV), draw(HV, kind=torch.float32), draw(HV, kind=torch.float32)
+    gates = 6 * a, b, draw(HV, kind=torch.float32), draw(HV, kind=torch.float32)
     errors = {
         "conv": relative(
             kernels.tree_conv(mixed, window, tree.parents, weight, shift),
@@ -259,6 +261,12 @@ def check_inputs(
     )
     for name in expected._fields:
         errors[name] = relative(getattr(got, name), getattr(expected, name))
+    kept, keys = torch.zeros(rows, channels, dtype=dtype, device=device), torch.empty_like(got.k)
+    again = kernels.delta_inputs(
+        mixed, window, tree.parents, weight, shift, *gates, heads, dims, k=keys, kept=kept
+    )
+    errors["kept"] = float(again.k is not keys or not torch.equal(kept, mixed))
+    errors["k_into"] = relative(keys, expected.k)
     path, length = tree.padded_path(rows - 1)
     for count in sorted({0, 1, length}):
         taken = path[:count].long()
@@ -352,14 +360,27 @@ def check_elementwise(
         kernels.gated_rms_norm(heads, gate, scale, 1e-6),
         elementwise.gated_rms_norm_torch(*wide(heads, gate, scale), 1e-6),
     )
+    exact = elementwise.gated_rms_norm_torch(*wide(heads, gate, scale), 1e-6)
+    errors["gated_norm_float32"] = relative(kernels.gated_rms_norm(heads.float(), gate, scale, 1e-6), exact)
     left, right = draw(rows, 2 * 72).chunk(2, dim=-1)
     errors["swiglu"] = relative(kernels.swiglu(left, right), elementwise.swiglu_torch(*wide(left, right)))
+
+    start, offsets = one(30_000, device), torch.arange(rows, device=device) // 2
+    frequencies = (1e4 ** -(torch.arange(8) / 8)).to(device)
+    for got, exact in zip(
+        kernels.rotary_angles(start, offsets, frequencies, 1.5, dtype),
+        elementwise.rotary_angles_torch(start, offsets, frequencies, 1.5, torch.float64),
+        strict=True,
+    ):
+        errors["angles"] = max(errors.get("angles", 0.0), relative(got, exact))
 
     angles = 50 * torch.rand(rows, 8, generator=generator)
     cos, sin = angles.cos().to(device), angles.sin().to(device)
     for normed in (False, True):
         norms = draw(24), draw(24)
-        q, k, v = draw(rows, 4, 48)[..., :24], draw(rows, 2, 24), draw(rows, 2, 24)
+        # Slices of one projection in which each query head is followed by its gate.
+        q, k, v = draw(rows, 4 * 48 + 2 * 2 * 24).split([4 * 48, 2 * 24, 2 * 24], dim=-1)
+        q, k, v = q.view(rows, 4, 48)[..., :24], k.view(rows, 2, 24), v.view(rows, 2, 24)
         errors[f"rotary_{normed}"] = relative(
             kernels.rotate_heads(q, cos, sin, weight=norms[0] if normed else None, one_plus=True),
             elementwise.rotate_heads_torch(
@@ -377,6 +398,10 @@ def check_elementwise(
         errors[f"inputs_{normed}"] = max(
             relative(a, b) for a, b in zip((queries, *buffers), (exact_queries, *exact_buffers), strict=True)
         )
+        before = [buffer.clone() for buffer in buffers]
+        none = kernels.attention_inputs(k[:, :0], k, v, cos, sin, *buffers, one(5, device), **weights)
+        same = all(torch.equal(a, b) for a, b in zip(buffers, before, strict=True))
+        errors[f"keys_alone_{normed}"] = float(none.shape != (rows, 0, 24) or not same)
     return errors
 
 

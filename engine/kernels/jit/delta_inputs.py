@@ -8,15 +8,16 @@ import triton.language as tl
 from torch import Tensor
 
 from engine.kernels.delta_inputs import L2_EPSILON, DeltaInputs
-from engine.kernels.jit.launch import innermost_contiguous, on_device, power_of_two
+from engine.kernels.jit.launch import innermost_contiguous, on_device, packed, power_of_two
 
 
 @triton.jit
 def _convolve(
-    inputs, window, parents, weight, bias, rows, channels, input_row, window_row, R, C, wanted,
-    K: tl.constexpr, HAS_BIAS: tl.constexpr,
+    inputs, window, parents, weight, bias, kept, rows, channels, input_row, window_row, R, C, wanted,
+    K: tl.constexpr, HAS_BIAS: tl.constexpr, KEEP: tl.constexpr,
 ):  # fmt: skip
-    """SiLU(Σ_t weight[c, t] x_t[c]) for rows × channels, from the row's own input back up the tree."""
+    """SiLU(Σ_t weight[c, t] x_t[c]) for rows × channels, from the row's own input back up the tree; with
+    ``KEEP``, the row's own is left in ``kept``."""
     total = tl.zeros_like(wanted).to(tl.float32)
     # Places: 0..K-2 are the window's inputs, K-1 + r is row r's.
     place = rows + (K - 1)
@@ -32,6 +33,8 @@ def _convolve(
             mask=wanted & (place < K - 1)[:, None],
             other=0.0,
         )
+        if KEEP and back == 0:
+            tl.store(kept + rows[:, None] * C + channels[None, :], fresh, mask=wanted)
         x = tl.where(own[:, None], fresh, old.to(fresh.dtype)).to(tl.float32)
         tap = tl.load(weight + channels * K + (K - 1 - back), mask=channels < C, other=0.0).to(tl.float32)
         total += tap[None, :] * x
@@ -52,8 +55,8 @@ def _tree_conv(
     channels = tl.program_id(1) * BC + tl.arange(0, BC)
     wanted = (rows[:, None] < R) & (channels[None, :] < C)
     mixed = _convolve(
-        inputs, window, parents, weight, bias, rows, channels, input_row, window_row, R, C, wanted,
-        K, HAS_BIAS,
+        inputs, window, parents, weight, bias, out, rows, channels, input_row, window_row, R, C, wanted,
+        K, HAS_BIAS, False,
     )  # fmt: skip
     tl.store(out + rows[:, None] * C + channels[None, :], mixed.to(out.dtype.element_ty), mask=wanted)
 
@@ -84,10 +87,11 @@ def _conv_window(
 
 @triton.jit
 def _delta_inputs(
-    mixed, window, parents, weight, bias, a, b, a_log, dt_bias, q, k, v, g, beta,
+    mixed, window, parents, weight, bias, a, b, a_log, dt_bias, q, k, v, g, beta, kept,
     mixed_row, window_row, a_row, b_row, R, C, scale,
     HK: tl.constexpr, HV: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, K: tl.constexpr,
-    HAS_BIAS: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, BHV: tl.constexpr, EPSILON: tl.constexpr,
+    HAS_BIAS: tl.constexpr, KEEP: tl.constexpr, BR: tl.constexpr, BD: tl.constexpr, BHV: tl.constexpr,
+    EPSILON: tl.constexpr,
 ):  # fmt: skip
     rows = tl.program_id(0) * BR + tl.arange(0, BR)
     head = tl.program_id(1)
@@ -98,8 +102,8 @@ def _delta_inputs(
         start = tl.where(is_value, 2 * HK * DK + (head - 2 * HK) * DV, head * DK)
         wanted = (rows[:, None] < R) & (dims[None, :] < width)
         x = _convolve(
-            mixed, window, parents, weight, bias, rows, start + dims, mixed_row, window_row, R, C, wanted,
-            K, HAS_BIAS,
+            mixed, window, parents, weight, bias, kept, rows, start + dims, mixed_row, window_row, R, C,
+            wanted, K, HAS_BIAS, KEEP,
         )  # fmt: skip
         # The convolution's result is rounded to the layer's type, as transformers does.
         x = tl.where(wanted, x.to(mixed.dtype.element_ty).to(tl.float32), 0.0)
@@ -176,19 +180,24 @@ def delta_inputs(
     dt_bias: Tensor,
     heads: tuple[int, int],
     dims: tuple[int, int],
+    *,
+    k: Tensor | None = None,
+    kept: Tensor | None = None,
 ) -> DeltaInputs:
     """``engine.kernels.delta_inputs.delta_inputs``."""
     (HK, HV), (DK, DV), (R, C) = heads, dims, mixed.shape
     innermost_contiguous(mixed, window, a, b)
-    q, k = mixed.new_empty(2, R, HK, DK, dtype=torch.float32)
+    q = mixed.new_empty(R, HK, DK, dtype=torch.float32)
+    k = torch.empty_like(q) if k is None else packed(k)
     v = mixed.new_empty(R, HV, DV)
     g, beta = mixed.new_empty(2, R, HV, dtype=torch.float32)
     BR = min(8, power_of_two(R))
     with on_device(mixed):
         _delta_inputs[(triton.cdiv(R, BR), 2 * HK + HV + 1)](
             mixed, window, parents, weight.contiguous(), weight if bias is None else bias, a, b, a_log,
-            dt_bias, q, k, v, g, beta, mixed.stride(0), window.stride(0), a.stride(0), b.stride(0), R, C,
-            DK**-0.5, HK, HV, DK, DV, weight.shape[1], bias is not None, BR, power_of_two(max(DK, DV)),
-            power_of_two(HV), L2_EPSILON, num_warps=4,
+            dt_bias, q, k, v, g, beta, mixed if kept is None else packed(kept),
+            mixed.stride(0), window.stride(0), a.stride(0), b.stride(0), R, C, DK**-0.5,
+            HK, HV, DK, DV, weight.shape[1], bias is not None, kept is not None, BR,
+            power_of_two(max(DK, DV)), power_of_two(HV), L2_EPSILON, num_warps=4,
         )  # fmt: skip
     return DeltaInputs(q, k, v, g, beta)

@@ -11,9 +11,9 @@ from engine.kernels.jit.launch import innermost_contiguous, on_device, power_of_
 
 
 @triton.jit
-def _scaled(x, factor, weight, dims, D, ONE_PLUS: tl.constexpr, dtype: tl.constexpr):
+def _scaled(x, factor, weight, ONE_PLUS: tl.constexpr, dtype: tl.constexpr):
     """The product x · factor · weight, rounded to ``dtype`` where transformers rounds; float32."""
-    w = tl.load(weight + dims, mask=dims < D, other=0.0).to(tl.float32)
+    w = weight.to(tl.float32)
     if ONE_PLUS:
         return (x * factor * (1.0 + w)).to(dtype).to(tl.float32)
     return ((x * factor).to(dtype).to(tl.float32) * w).to(dtype).to(tl.float32)
@@ -27,32 +27,36 @@ def _rms_norm(
     row = tl.program_id(0)
     dims = tl.arange(0, BD)
     dtype: tl.constexpr = out.dtype.element_ty
+    # Everything is asked for before anything is waited for: most of the time here is latency.
+    w = tl.load(weight + dims, mask=dims < D, other=0.0)
     value = tl.load(x + row * x_row + dims, mask=dims < D, other=0.0).to(tl.float32)
     if HAS_RESIDUAL:
         value += tl.load(residual + row * residual_row + dims, mask=dims < D, other=0.0).to(tl.float32)
         value = value.to(dtype).to(tl.float32)
         tl.store(total + row * D + dims, value.to(dtype), mask=dims < D)
     factor = tl.rsqrt(tl.sum(value * value, axis=0) / D + eps)
-    result = _scaled(value, factor, weight, dims, D, ONE_PLUS, dtype)
+    result = _scaled(value, factor, w, ONE_PLUS, dtype)
     tl.store(out + row * D + dims, result.to(dtype), mask=dims < D)
 
 
 @triton.jit
 def _gated_rms_norm(
     x, gate, weight, out, x_row, x_head, gate_row, gate_head, heads, eps,
-    D: tl.constexpr, BD: tl.constexpr,
+    D: tl.constexpr, BD: tl.constexpr, BH: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0)
-    head = tl.program_id(1)
-    dims = tl.arange(0, BD)
+    head = (tl.program_id(1) * BH + tl.arange(0, BH))[:, None]
+    dims = tl.arange(0, BD)[None, :]
+    wanted = (head < heads) & (dims < D)
     dtype: tl.constexpr = out.dtype.element_ty
-    value = tl.load(x + row * x_row + head * x_head + dims, mask=dims < D, other=0.0)
+    w = tl.load(weight + dims, mask=dims < D, other=0.0)
+    z = tl.load(gate + row * gate_row + head * gate_head + dims, mask=wanted, other=0.0).to(tl.float32)
+    value = tl.load(x + row * x_row + head * x_head + dims, mask=wanted, other=0.0)
     value = value.to(dtype).to(tl.float32)
-    factor = tl.rsqrt(tl.sum(value * value, axis=0) / D + eps)
-    normed = _scaled(value, factor, weight, dims, D, False, dtype)
-    z = tl.load(gate + row * gate_row + head * gate_head + dims, mask=dims < D, other=0.0).to(tl.float32)
+    factor = tl.rsqrt(tl.sum(value * value, axis=1) / D + eps)
+    normed = _scaled(value, factor[:, None], w, False, dtype)
     result = normed * (z * tl.sigmoid(z))
-    tl.store(out + (row * heads + head) * D + dims, result.to(dtype), mask=dims < D)
+    tl.store(out + (row * heads + head) * D + dims, result.to(dtype), mask=wanted)
 
 
 @triton.jit
@@ -67,6 +71,17 @@ def _swiglu(gate, up, out, gate_row, up_row, width, BW: tl.constexpr):
 
 
 @triton.jit
+def _rotary_angles(start, offsets, frequencies, cos, sin, scaling, HALF: tl.constexpr, BD: tl.constexpr):
+    row = tl.program_id(0)
+    dims = tl.arange(0, BD)
+    dtype: tl.constexpr = cos.dtype.element_ty
+    position = (tl.load(start) + tl.load(offsets + row)).to(tl.float32)
+    angle = position * tl.load(frequencies + dims, mask=dims < HALF, other=0.0)
+    tl.store(cos + row * HALF + dims, (tl.cos(angle) * scaling).to(dtype), mask=dims < HALF)
+    tl.store(sin + row * HALF + dims, (tl.sin(angle) * scaling).to(dtype), mask=dims < HALF)
+
+
+@triton.jit
 def _rotated(
     x, cos, sin, weight, row, dims, eps,
     D: tl.constexpr, HALF: tl.constexpr, HAS_WEIGHT: tl.constexpr, ONE_PLUS: tl.constexpr,
@@ -77,13 +92,15 @@ def _rotated(
     partner = tl.where(turned, tl.where(dims < HALF, dims + HALF, dims - HALF), dims)
     own = tl.load(x + dims, mask=dims < D, other=0.0).to(tl.float32)
     other = tl.load(x + partner, mask=dims < D, other=0.0).to(tl.float32)
-    if HAS_WEIGHT:
-        factor = tl.rsqrt(tl.sum(own * own, axis=0) / D + eps)
-        own = _scaled(own, factor, weight, dims, D, ONE_PLUS, dtype)
-        other = _scaled(other, factor, weight, partner, D, ONE_PLUS, dtype)
     angle = row * HALF + dims % HALF
     c = tl.load(cos + angle, mask=turned, other=1.0).to(tl.float32)
     s = tl.load(sin + angle, mask=turned, other=0.0).to(tl.float32)
+    if HAS_WEIGHT:
+        own_weight = tl.load(weight + dims, mask=dims < D, other=0.0)
+        other_weight = tl.load(weight + partner, mask=dims < D, other=0.0)
+        factor = tl.rsqrt(tl.sum(own * own, axis=0) / D + eps)
+        own = _scaled(own, factor, own_weight, ONE_PLUS, dtype)
+        other = _scaled(other, factor, other_weight, ONE_PLUS, dtype)
     return own * c + tl.where(dims < HALF, -other, other) * s
 
 
@@ -166,7 +183,7 @@ def rms_norm(
         _rms_norm[(R,)](
             x, x if residual is None else residual, weight, out, total, x.stride(0),
             0 if residual is None else residual.stride(0), eps, D, BD, residual is not None, one_plus,
-            num_warps=max(1, min(16, BD // 512)),
+            num_warps=max(1, min(8, BD // 512)),
         )  # fmt: skip
     return out, total
 
@@ -176,10 +193,12 @@ def gated_rms_norm(x: Tensor, gate: Tensor, weight: Tensor, eps: float) -> Tenso
     R, heads, D = x.shape
     innermost_contiguous(x, gate)
     out = gate.new_empty(R, heads, D)
+    BD = power_of_two(D)
+    BH = max(1, min(1024 // BD, power_of_two(heads))) if R > 1 else 1
     with on_device(x):
-        _gated_rms_norm[(R, heads)](
+        _gated_rms_norm[(R, triton.cdiv(heads, BH))](
             x, gate, weight, out, x.stride(0), x.stride(1), gate.stride(0), gate.stride(1), heads, eps,
-            D, power_of_two(D), num_warps=1,
+            D, BD, BH, num_warps=max(1, min(4, BD * BH // 256)),
         )  # fmt: skip
     return out
 
@@ -195,6 +214,20 @@ def swiglu(gate: Tensor, up: Tensor) -> Tensor:
             gate, up, out, gate.stride(0), up.stride(0), width, BW, num_warps=4
         )
     return out
+
+
+def rotary_angles(
+    start: Tensor, offsets: Tensor, frequencies: Tensor, scaling: float, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """``engine.kernels.elementwise.rotary_angles``."""
+    rows, half = offsets.shape[0], frequencies.shape[0]
+    innermost_contiguous(offsets, frequencies)
+    cos, sin = frequencies.new_empty(2, rows, half, dtype=dtype)
+    with on_device(frequencies):
+        _rotary_angles[(rows,)](
+            start, offsets, frequencies, cos, sin, scaling, half, power_of_two(half), num_warps=1
+        )
+    return cos, sin
 
 
 def rotate_heads(

@@ -73,7 +73,9 @@ def main() -> None:
     gate, rate = empty(rows, HV, dtype=HALF), empty(HV)
     delta_inputs.tree_conv(mixed, window, parents, taps, empty(channels))
     delta_inputs.conv_window(window, mixed, path, one, window)
-    delta_inputs.delta_inputs(mixed, window, parents, taps, None, gate, gate, rate, rate, (HK, HV), (D, D))
+    delta_inputs.delta_inputs(
+        mixed, window, parents, taps, None, gate, gate, rate, rate, (HK, HV), (D, D), kept=mixed
+    )
 
     query, keys = empty(rows, 4, 64, dtype=HALF), empty(2, 100, 64, dtype=HALF)
     for options in (
@@ -94,6 +96,7 @@ def main() -> None:
         elementwise.rms_norm(x, weight, 1e-6, residual=x, one_plus=one_plus)
     elementwise.gated_rms_norm(query.float(), query, weight, 1e-6)
     elementwise.swiglu(x, x)
+    elementwise.rotary_angles(one, parents, rate, 1.0, HALF)
     elementwise.rotate_heads(query, cos, cos, weight=weight)
     elementwise.attention_inputs(
         query, query[:, :2], query[:, :2], cos, cos, keys, keys, one, q_weight=weight, k_weight=weight
