@@ -246,7 +246,7 @@ def build_tree(
     parents, ranks = ids.new_empty(2, places)
     node_logprobs, is_node = logprobs.new_empty(places), ids.new_empty(places, dtype=torch.bool)
     visible = ids.new_empty(R, R, dtype=torch.bool)
-    slots, BC = power_of_two(places), power_of_two(R)
+    slots, BC = max(32, power_of_two(places)), power_of_two(R)  # a warp reduces 32 in one instruction
     BR = min(8, max(1, 8192 // BC))
     with on_device(ids):
         _grow[(1,)](
