@@ -141,8 +141,8 @@ def _attend(
 @triton.jit
 def _join(
     length_at, shares, weights, sinks, gate, out, gate_row, gate_head, R, HQ, splits,
-    D: tl.constexpr, BD: tl.constexpr, BN: tl.constexpr, BS: tl.constexpr, WINDOW: tl.constexpr,
-    HAS_SINKS: tl.constexpr, HAS_GATE: tl.constexpr,
+    D: tl.constexpr, BD: tl.constexpr, BN: tl.constexpr, BS: tl.constexpr, CHUNK: tl.constexpr,
+    WINDOW: tl.constexpr, HAS_SINKS: tl.constexpr, HAS_GATE: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0)
     head = tl.program_id(1)
@@ -163,10 +163,13 @@ def _join(
         sum_of_weights += tl.exp2(sink - highest)
     dims = tl.arange(0, BD)
     total = tl.zeros([BD], tl.float32)
-    for s in range(used):
-        at = (s * R + row) * HQ + head
-        part = tl.load(shares + at * D + dims, mask=dims < D, other=0.0)
-        total += part * tl.exp2(tl.load(weights + 2 * at) - highest)
+    for start in range(0, used, CHUNK):  # the loads of a chunk are under way together
+        part = start + tl.arange(0, CHUNK)
+        at = (part * R + row) * HQ + head
+        known = (part < used)[:, None] & (dims < D)[None, :]
+        share = tl.load(shares + at[:, None] * D + dims[None, :], mask=known, other=0.0)
+        anchor = tl.load(weights + 2 * at, mask=part < used, other=float("-inf"))
+        total += tl.sum(share * tl.exp2(anchor - highest)[:, None], axis=0)
     gate_place = row * gate_row + head * gate_head + dims
     result = _finish(total / sum_of_weights, gate, gate_place, dims < D, HAS_GATE, out.dtype.element_ty)
     tl.store(out + (row * HQ + head) * D + dims, result, mask=dims < D)
@@ -260,7 +263,8 @@ def tree_attention(
         if not alone:
             _join[(R, HQ)](
                 length, shares, weights, sinks, gate, out, *gate_strides, R, HQ, splits,
-                D, BD, BN, power_of_two(splits), window or 0, *flags, num_warps=2 if BD > 128 else 1,
+                D, BD, BN, power_of_two(splits), min(16, power_of_two(splits)), window or 0, *flags,
+                num_warps=4 if BD > 128 else 2,
             )  # fmt: skip
     return out
 

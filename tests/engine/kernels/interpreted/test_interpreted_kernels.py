@@ -87,6 +87,11 @@ def test_tree_attention_at_every_border_of_a_block(length: int) -> None:
     assert error < 1e-6, name
 
 
+def test_tree_attention_joins_many_splits() -> None:
+    name, error = worst(check_attention(KERNELS, "cpu", 2, (2, 1), 16, 700, splits=24, gate=True))
+    assert error < 1e-6, name
+
+
 def test_tree_attention_in_half_precision() -> None:
     errors = check_attention(KERNELS, "cpu", 5, (2, 1), 32, 70, dtype=torch.float16, splits=2)
     assert worst(errors)[1] < 2e-3
