@@ -131,7 +131,8 @@ class _Run:
         runner = self.pair.runner
         runner.enter(self.output[-1], self._room(), self.sampler, sorted(self.pair.codec.stop_ids))
         in_flight: deque[Flight] = deque()
-        ahead = 1 if self.settings.stop else 2
+        revocable = bool(self.settings.stop)
+        ahead = 1 if revocable else 2
         try:
             while self.reason is None or in_flight:
                 if self.reason is None and len(in_flight) < ahead and (not in_flight or self.control.runs):
@@ -139,7 +140,7 @@ class _Run:
                     if settings is None:
                         self.reason = "cancelled"
                     else:
-                        in_flight.append(runner.launch(settings, self.sampler.greedy))
+                        in_flight.append(runner.launch(settings, self.sampler.greedy, revocable))
                     continue
                 flight = in_flight.popleft()
                 result = self._take_all(runner, runner.wait(flight))

@@ -16,7 +16,9 @@ from torch import Tensor
 from engine.codec import EncodedPrompt
 from engine.ddtree import DraftTree
 from engine.divergence import Choice
+from engine.kernels.backend import wide
 from engine.pair import Pair
+from engine.rows import Rows
 from engine.sampling import Sampler
 from engine.static.round import Bucket, StaticRound
 
@@ -109,12 +111,13 @@ class _OnDevice:
 
     def __call__(self, chain: list[int], kept: int) -> Tensor:
         state, stages = self._state, self._round
-        state.root_id.fill_(chain[0])
-        stages.tree = _chain(chain[1:], state.device)
+        stages.row_ids = torch.tensor(chain, device=state.device)
+        stages.rows = Rows.tree(_chain(chain[1:], state.device), "solve")
         stages.verify()
         self._cache.commit_path(self._path, torch.tensor([kept], dtype=torch.int32, device=state.device))
         state.length.add_(kept)
-        return stages.target_logits[:kept]
+        logits = stages.target_logits[:kept]
+        return logits.to(wide(logits.dtype))
 
 
 def _chain(ids: Sequence[int], device: torch.device) -> DraftTree:

@@ -21,6 +21,7 @@ from engine.attention import attend
 from engine.cache import TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
+from engine.kernels.backend import wide
 from engine.rows import Rows
 from engine.settings import Verify
 from engine.spread import is_spread, layers_by_device
@@ -41,7 +42,7 @@ _ATTENTION = "ddtree"
 
 @dataclass(frozen=True)
 class Verified:
-    """Logits (R, V), and the hidden states (R, layers · hidden) of the tapped layers."""
+    """Logits (R, V), in float32 at least, and the hidden states (R, layers · hidden) of the tapped layers."""
 
     logits: Tensor
     features: Tensor
@@ -135,14 +136,14 @@ class Target:
             rows = Rows.chain(len(chunk), self.device)
             hidden, features = self.forward(cache, chunk, rows)
             cache.commit(torch.arange(len(chunk), device=self.device))
-            yield Verified(self.logits(hidden[-1:]), features)
+            yield Verified(_widened(self.logits(hidden[-1:])), features)
 
     @torch.inference_mode()
     def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
         """Run the root and all nodes in one pass; their rows are pending until ``cache.commit``."""
         ids = torch.cat((tree.token_ids.new_tensor([root_id]), tree.token_ids))
         hidden, features = self.forward(cache, ids, Rows.tree(tree, backend))
-        return Verified(self.logits(hidden), features)
+        return Verified(_widened(self.logits(hidden)), features)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token embeddings, as the drafter's block takes them: (..., hidden)."""
@@ -150,9 +151,9 @@ class Target:
         return embedded
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The head's logits (R, V) for final hidden states (R, hidden), in float32 at least."""
+        """The head's logits (R, V) for final hidden states (R, hidden), in the head's own type."""
         logits: Tensor = self.head(hidden).to(self.device)
-        return logits if logits.dtype == torch.float64 else logits.float()
+        return logits
 
     def forward(self, cache: TargetCache, ids: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
         """Final hidden states (R, hidden) and features (R, layers · hidden) of the rows."""
@@ -220,6 +221,10 @@ def layer_kinds(config: Any) -> list[str]:
         return list(named)
     windowed = getattr(config, "sliding_window", None) is not None
     return ["sliding_attention" if windowed else "full_attention"] * int(config.num_hidden_layers)
+
+
+def _widened(logits: Tensor) -> Tensor:
+    return logits.to(wide(logits.dtype))
 
 
 def tree_attention(

@@ -6,6 +6,8 @@ own rows. A row attends to the committed text, as far as a sliding window reache
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -142,30 +144,48 @@ def kv_write_torch(k: Tensor, v: Tensor, keys: Tensor, values: Tensor, length: T
     values.index_copy_(1, places, v.transpose(0, 1).to(values.dtype))
 
 
-def kv_commit(keys: Tensor, values: Tensor, path: Tensor, count: Tensor, length: Tensor) -> None:
-    """Move the first ``count`` rows of a path to the front of the tree's columns.
+class LayerBuffers:
+    """Key and value buffers of several layers, and where each of them lies: they stay there.
 
     Args:
-        keys: (Hkv, capacity, d), or any number of leading dimensions more: all move alike.
-        values: like ``keys``.
+        buffers: (Hkv, capacity, d) each, all alike, contiguous, at multiples of 16 bytes as torch allocates
+            them.
+
+    Raises:
+        ValueError: they are not.
+    """
+
+    def __init__(self, buffers: Sequence[Tensor]) -> None:
+        kinds = {(buffer.shape, buffer.dtype, buffer.device) for buffer in buffers}
+        aligned = all(buffer.is_contiguous() and buffer.data_ptr() % 16 == 0 for buffer in buffers)
+        if len(kinds) != 1 or not aligned:
+            raise ValueError("the key and value buffers of all layers must be alike, contiguous and aligned")
+        self.buffers = tuple(buffers)
+        self.addresses = torch.tensor([buffer.data_ptr() for buffer in buffers], device=buffers[0].device)
+
+
+def kv_commit(layers: LayerBuffers, path: Tensor, count: Tensor, length: Tensor) -> None:
+    """Move the first ``count`` rows of a path to the front of the tree's columns, in all layers at once.
+
+    Args:
         path: int32 (B,), strictly increasing from the root's row down; entries from ``count`` on are
             not looked at.
         count: int32, one element.
         length: int32, one element: the columns before the tree's.
     """
-    if use_triton(keys):
+    if use_triton(layers.buffers[0]):
         import engine.kernels.jit.attention as jit
 
-        jit.kv_commit(keys, values, path, count, length)
+        jit.kv_commit(layers, path, count, length)
     else:
-        kv_commit_torch(keys, values, path, count, length)
+        kv_commit_torch(layers, path, count, length)
 
 
-def kv_commit_torch(keys: Tensor, values: Tensor, path: Tensor, count: Tensor, length: Tensor) -> None:
+def kv_commit_torch(layers: LayerBuffers, path: Tensor, count: Tensor, length: Tensor) -> None:
     """``kv_commit`` in plain torch."""
     # Steps beyond the path repeat its last, whose writing twice changes nothing; with no path at all,
     # row 0 stays where it is.
     steps = torch.minimum(torch.arange(path.shape[0], device=path.device), (count - 1).clamp(min=0)).long()
     rows = torch.where(count > 0, path[steps], 0)
-    for buffer in (keys, values):
-        buffer.index_copy_(-2, (length + steps).long(), buffer.index_select(-2, (length + rows).long()))
+    for buffer in layers.buffers:
+        buffer.index_copy_(1, (length + steps).long(), buffer.index_select(1, (length + rows).long()))

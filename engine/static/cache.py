@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from engine.cache import DeltaRunner, DeltaState, KeyValueRows, TargetCache, TreeMask
-from engine.kernels.attention import kv_commit, kv_write
+from engine.kernels.attention import LayerBuffers, kv_commit, kv_write
 from engine.rows import Rows
 from engine.static.attention import PrefixMask
 from engine.static.delta import StaticDelta
@@ -42,6 +42,8 @@ class StaticCache(TargetCache, DeltaRunner):
         self.layers = source.layers
         for layer in self._key_value_layers():
             layer.reserve(capacity)
+        buffers = [part[0] for layer in self._key_value_layers() for part in layer.buffers()]
+        self._buffers = LayerBuffers(buffers) if buffers else None
         states = self._delta_states()
         self._place_of = {id(module): place for place, module in enumerate(delta_modules)}
         first: Any = delta_modules[0] if delta_modules else None
@@ -89,19 +91,22 @@ class StaticCache(TargetCache, DeltaRunner):
         kv_write(*rows, keys[0], values[0], self.device_length)
         return keys, values
 
-    def commit_path(self, path: Tensor, count: Tensor) -> None:
+    def commit_path(self, path: Tensor, count: Tensor, revocable: bool = False) -> None:
         """Commit the first ``count`` (int32, one element) rows of ``path`` (int32, B); 0 leaves all as it is.
 
         The committed length is the caller's to move; rows behind it are never read.
+
+        Args:
+            revocable: keep what ``recommit`` needs.
         """
         if self.delta_memory is not None:
-            self.delta_memory.commit(path, count)
-        for layer in self._key_value_layers():
-            keys, values = layer.buffers()
-            kv_commit(keys[0], values[0], path, count, self.device_length)
+            self.delta_memory.commit(path, count, revocable)
+        if self._buffers is not None:
+            kv_commit(self._buffers, path, count, self.device_length)
 
     def recommit(self, path: Tensor, count: Tensor) -> None:
-        """Commit a shorter part of the path committed last; its key and value rows are in place already."""
+        """Commit a shorter part of the path committed last, by a revocable commit; its key and value rows
+        are in place already."""
         if self.delta_memory is not None:
             self.delta_memory.recommit(path, count)
 

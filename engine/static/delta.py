@@ -36,7 +36,7 @@ class Pending:
 
 class StaticDelta:
     """The recurrent memory of L layers: windows (L, K - 1, C) and states (L, Hv, dk, dv), and what they were
-    before the last commit.
+    before the last commit if that was revocable.
 
     Args:
         sources: the session's, one per layer, which hold a text.
@@ -45,7 +45,7 @@ class StaticDelta:
 
     def __init__(self, sources: Sequence[DeltaState], key_heads: int) -> None:
         self.windows, self.states = _stacked(sources)
-        self._windows_before, self._states_before = self.windows.clone(), self.states.clone()
+        self._before: tuple[Tensor, Tensor] | None = None
         self._key_heads = key_heads
         self._pending: dict[int, Pending] = {}
         self._last = 0
@@ -87,21 +87,30 @@ class StaticDelta:
         projected: Tensor = module.out_proj(normed.flatten(1))
         return projected
 
-    def commit(self, path: Tensor, count: Tensor) -> None:
+    def commit(self, path: Tensor, count: Tensor, revocable: bool = False) -> None:
         """Commit the first ``count`` (int32, one element) rows of ``path`` (int32) of the last pass; 0 leaves
-        all as it is."""
-        self._windows_before.copy_(self.windows)
-        self._states_before.copy_(self.states)
-        self._move(path, count)
+        all as it is.
+
+        Args:
+            revocable: keep what memory was before, for ``recommit``.
+        """
+        if revocable:
+            if self._before is None:
+                self._before = torch.empty_like(self.windows), torch.empty_like(self.states)
+            self._before[0].copy_(self.windows)
+            self._before[1].copy_(self.states)
+        self._move(self.windows, self.states, path, count)
 
     def recommit(self, path: Tensor, count: Tensor) -> None:
-        """Commit another part of the same pass instead of what was committed last."""
-        self._move(path, count)
+        """Commit another part of the same pass instead of what was committed last, by a revocable commit."""
+        assert self._before is not None
+        self._move(*self._before, path, count)
 
-    def _move(self, path: Tensor, count: Tensor) -> None:
+    def _move(self, windows: Tensor, states: Tensor, path: Tensor, count: Tensor) -> None:
+        """Move on from ``windows`` and ``states``."""
         pending = self._pending[self._last]
-        conv_window(self._windows_before, pending.inputs, path, count, self.windows)
-        tree_delta_commit(self._states_before, pending.solution(), path, count, self.states)
+        conv_window(windows, pending.inputs, path, count, self.windows)
+        tree_delta_commit(states, pending.solution(), path, count, self.states)
 
     def _pending_for(self, rows: int) -> Pending:
         if rows not in self._pending:

@@ -1,5 +1,7 @@
 """What the host is told of a round: one small integer tensor, floats as their bits.
 
+``engine.kernels.record.close_round`` writes it.
+
 The layout depends on the number of rows alone, so a record can be copied to pinned memory asynchronously
 and read one round later.
 """
@@ -13,13 +15,10 @@ from torch import Tensor
 
 from engine.ddtree import DraftTree
 
-NO_MISS = -1
-DRAFTER, TARGET = 1, 2
-
 
 @dataclass(frozen=True)
 class Record:
-    """A round as tensors of fixed shapes; on the device, or read on the host.
+    """A round, read on the host.
 
     Attributes:
         position: int64 (), of the root.
@@ -56,22 +55,9 @@ class Record:
     miss_logprob: Tensor
     finite: Tensor
 
-    def pack(self) -> Tensor:
-        """All of it as int32 (length,)."""
-        tree = self.tree
-        numbers = (
-            *(self.position, self.root_id, self.accepted, self.bonus, self.count, self.done, self.miss_rank),
-            *(self.finite, self.tokens, self.path, self.choices),
-            *(tree.token_ids, tree.parents, tree.depths, tree.ranks, self.is_node),
-        )
-        floats = (self.miss_logprob, self.choice_logprobs, self.gaps, tree.logprobs)
-        parts = [number.reshape(-1).to(torch.int32) for number in numbers]
-        parts += [value.reshape(-1).float().view(torch.int32) for value in floats]
-        return torch.cat(parts)
-
     @classmethod
     def unpack(cls, packed: Tensor, nodes: int, block_size: int, budget: int) -> Record:
-        """Read what ``pack`` wrote for ``nodes`` places and blocks of ``block_size``."""
+        """Read what was written for ``nodes`` places and blocks of ``block_size``."""
         sizes = [1] * 8 + [block_size, block_size, nodes + 1] + [nodes] * 5 + [1, nodes + 1, nodes + 1, nodes]
         parts = list(torch.split(packed, sizes))
         position, root_id, accepted, bonus, count, done, miss_rank, finite = (
@@ -100,5 +86,5 @@ class Record:
 
     @staticmethod
     def length(nodes: int, block_size: int) -> int:
-        """How many integers ``pack`` writes."""
+        """How many integers that is."""
         return 9 + 2 * block_size + 3 * (nodes + 1) + 6 * nodes

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
+from engine.kernels.record import NO_MISS
 from engine.rounds import DIGITS, rounded
 from engine.settings import DecodeSettings, Mode
-from engine.static.record import NO_MISS, Record
+from engine.static.record import Record
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ from torch import Tensor
 
 from engine.ddtree import empty_tree
 from engine.kernels.draft_tree import build_tree, tree_candidates
+from engine.kernels.logits import count_better, row_statistics
+from engine.kernels.record import Chosen, Drafted, close_round
+from engine.kernels.walk import append_rows, walk_tree
 from engine.rows import Rows
-from engine.sampling import first_argmax, gumbel_noise
+from engine.sampling import gumbel_noise
 from engine.settings import Mode
 from engine.static import layers
 from engine.static.cache import StaticCache
 from engine.static.drafter import StaticDrafter
-from engine.static.record import DRAFTER, NO_MISS, TARGET, Record
 from engine.static.state import StaticState
 from engine.target import Target
 
@@ -32,12 +34,14 @@ class Bucket:
         nodes: places for draft nodes; 0 in ``ar``, block size - 1 in ``chain``.
         block_size: of the drafter in this round.
         greedy: no sampling.
+        revocable: the host may take back part of what a round committed.
     """
 
     mode: Mode
     nodes: int
     block_size: int
     greedy: bool
+    revocable: bool = False
 
 
 class StaticRound:
@@ -91,104 +95,33 @@ class StaticRound:
 
     def walk(self) -> None:
         """The accepted path, the tokens it adds, and where the text ends."""
-        state, order, rows = self.state, self._order, self._rows
-        self.choices = self._choose()
-        agreed = (self.choices[self.tree.parents + 1] == self.tree.token_ids) & self.is_node
-        agreed = torch.cat((agreed.new_ones(1), agreed))
-        on_path = (agreed[None, :] | ~self.rows.visible).all(1)
-        # Rows are in topological order, so the path's rows in ascending order are the path.
-        place = on_path.cumsum(0) - 1
-        leaf = torch.where(on_path, rows, 0).max()
-        path = torch.full_like(order, 0).scatter_reduce(
-            0, place.clamp(min=0), torch.where(on_path, rows, 0), "amax"
-        )
-        self.accepted = on_path.sum() - 1
-        path = torch.where(order <= self.accepted, path, leaf)
-        self.bonus = pick(self.choices, leaf)
-        following = self.row_ids[torch.cat((path[1:], leaf[None]))]
-        self.tokens = torch.where(order < self.accepted, following, self.bonus)
-
-        in_text = order <= self.accepted
-        stops = (self.tokens[:, None] == state.stop_ids[None, :]).any(1) & in_text
-        first_stop = torch.where(stops, order, self.steps).min()
-        whole = torch.minimum(self.accepted + 1, state.remaining)
-        count = torch.minimum(whole, first_stop + 1)
-        self.count = torch.where(state.done, 0, count)
-        # The last token of the text stays out of the caches: n tokens commit n rows of the path.
-        self.path = path
-        self.ended = state.done | (first_stop < whole) | (count >= state.remaining)
+        statistics = row_statistics(self.target_logits)
+        choices = statistics.best_id if self.bucket.greedy else self._sampled()
+        self.chosen = Chosen(self.target_logits, statistics, choices)
+        self.walked = walk_tree(choices, self.tree, self.is_node, self.state.text, self.steps)
 
     def commit(self) -> None:
         """Move the accepted rows into the committed text, and everything that follows from it."""
-        state, active = self.state, ~self.state.done
-        self.record = self._record().pack()
-        self.cache.commit_path(self.path.int(), self.count.int())
+        state, walk = self.state, self.walked
+        # The last token of the text stays out of the caches: n tokens commit n rows of the path.
+        self.cache.commit_path(walk.path, walk.count, self.bucket.revocable)
         # Behind those still pending; what is past the count is written over by the next round.
-        features = self.features[self.path].to(state.features.dtype)
-        state.features.index_copy_(0, state.feature_rows + self._order, features)
-        last = pick(self.tokens, (self.count - 1).clamp(min=0))
-        state.root_id.copy_(torch.where(active, last, state.root_id))
-        state.length.add_(self.count)
-        state.feature_rows.add_(self.count)
-        state.remaining.sub_(self.count)
-        state.done.copy_(self.ended)
+        append_rows(state.features, state.feature_rows, self.features, walk.path)
+        self.record = close_round(self.tree, self.is_node, self.chosen, self._drafted(), walk, state.text)
 
-    def _choose(self) -> Tensor:
-        # Where logits are NaN there is no best token: any will do, as the host refuses the round.
-        return self._best().clamp(max=self.target_logits.shape[-1] - 1)
-
-    def _finite(self) -> Tensor:
-        finite = torch.where(torch.isfinite(self.target_logits.amax(-1)).all(), 0, TARGET)
-        if self.bucket.mode == "ar":
-            return finite
-        return torch.where(torch.isfinite(self.draft_lse).all(), finite, DRAFTER)
-
-    def _best(self) -> Tensor:
-        if self.bucket.greedy:
-            return first_argmax(self.target_logits)
+    def _sampled(self) -> Tensor:
+        """The sampled token at every row."""
+        vocab = self.target_logits.shape[-1]
         positions = self.state.length + 1 + self._order
-        noise = gumbel_noise(self.state.sampler.seed, positions, self.target_logits.shape[-1])
-        return self.state.sampler.choose_with(self.target_logits, noise, self.rows.depths)
+        noise = gumbel_noise(self.state.sampler.seed, positions, vocab)
+        choices = self.state.sampler.choose_with(self.target_logits, noise, self.rows.depths)
+        # Where logits are NaN there is no best token: any will do, as the host refuses the round.
+        return choices.clamp(max=vocab - 1)
 
-    def _record(self) -> Record:
-        logits = self.target_logits
-        best = torch.topk(logits, 2, dim=-1).values
-        chosen = logits.gather(-1, self.choices[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
-        rank, logprob = self._miss()
-        return Record(
-            position=self.state.length,
-            root_id=self.state.root_id[0],
-            tree=self.tree,
-            is_node=self.is_node,
-            choices=self.choices,
-            choice_logprobs=chosen,
-            gaps=best[:, 0] - best[:, 1],
-            tokens=self.tokens,
-            path=self.path,
-            accepted=self.accepted,
-            bonus=self.bonus,
-            count=self.count,
-            done=self.ended,
-            miss_rank=rank,
-            miss_logprob=logprob,
-            finite=self._finite(),
-        )
-
-    def _miss(self) -> tuple[Tensor, Tensor]:
-        """Rank and log-probability of the bonus token in the drafter's distribution at its depth."""
-        none = torch.full_like(self.accepted, NO_MISS)
+    def _drafted(self) -> Drafted | None:
+        """The drafter's part of the record."""
         if self.bucket.mode == "ar":
-            return none, self.target_logits.new_zeros(())
-        depths, vocab = self.draft_logits.shape
-        depth = self.accepted.clamp(max=depths - 1)
-        scores = pick(self.draft_logits, depth)
-        score = pick(scores, self.bonus)
-        before = torch.arange(vocab, device=scores.device) < self.bonus
-        rank = (scores > score).sum() + ((scores == score) & before).sum()
-        drafted = (self.accepted < depths) & (self.accepted + 1 < self.state.remaining)
-        return torch.where(drafted, rank, none), score - pick(self.draft_lse, depth)
-
-
-def pick(values: Tensor, place: Tensor) -> Tensor:
-    """``values[place]`` for a place on the device, int64 (); indexing with it would wait for its value."""
-    return values.index_select(0, place.reshape(1))[0]
+            return None
+        logits = self.draft_logits
+        better = count_better(logits, self.walked.accepted, self.walked.bonus)
+        return Drafted(logits, self.draft_lse, better)

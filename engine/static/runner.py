@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from engine.events import StageTimes
+from engine.kernels.record import DRAFTER
 from engine.merged import merge_all
 from engine.rounds import not_finite
 from engine.sampling import Sampler
@@ -23,7 +24,7 @@ from engine.session import Session
 from engine.settings import MAX_BUDGET, DecodeSettings
 from engine.static.cache import StaticCache
 from engine.static.drafter import StaticDrafter
-from engine.static.record import DRAFTER, Record
+from engine.static.record import Record
 from engine.static.result import StaticResult
 from engine.static.round import Bucket, StaticRound
 from engine.static.state import MAX_PENDING, StaticState
@@ -98,9 +99,9 @@ class StaticRunner:
         self.cache.leave(self.session.cache, len(ids))
 
     @torch.inference_mode()
-    def launch(self, settings: DecodeSettings, greedy: bool) -> Flight:
-        """Enqueue one round."""
-        bucket = self._bucket(settings, greedy)
+    def launch(self, settings: DecodeSettings, greedy: bool, revocable: bool = False) -> Flight:
+        """Enqueue one round; only a revocable one can be cut."""
+        bucket = self._bucket(settings, greedy, revocable)
         self._settle_features(bucket)
         self.state.budget.fill_(settings.budget)
         stages = self._stages(bucket)
@@ -137,7 +138,7 @@ class StaticRunner:
 
     @torch.inference_mode()
     def cut(self, result: StaticResult, kept: int) -> StaticResult:
-        """Take back all but the first ``kept`` tokens of the round launched last."""
+        """Take back all but the first ``kept`` tokens of the round launched last, a revocable one."""
         path = result.record.path.int().to(self.state.device)
         self.cache.recommit(path, torch.tensor(kept, dtype=torch.int32, device=self.state.device))
         removed = result.kept - kept
@@ -145,7 +146,7 @@ class StaticRunner:
             number.sub_(removed)
         return StaticResult(result.record, result.mode, result.candidates, kept, result.ms)
 
-    def _bucket(self, settings: DecodeSettings, greedy: bool) -> Bucket:
+    def _bucket(self, settings: DecodeSettings, greedy: bool, revocable: bool) -> Bucket:
         size = self.state.block_size
         block = min(settings.block_size or size, size)
         nodes = {
@@ -153,7 +154,7 @@ class StaticRunner:
             "chain": block - 1,
             "tree": next(places for places in BUCKETS if places >= settings.budget),
         }[settings.mode]
-        return Bucket(settings.mode, nodes, block, greedy)
+        return Bucket(settings.mode, nodes, block, greedy, revocable)
 
     def _settle_features(self, bucket: Bucket) -> None:
         """Rounds of ``ar`` pile up features: hand them over before they are too many, or before a draft."""

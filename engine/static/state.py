@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from engine.kernels.walk import Text
 from engine.sampling import Sampler
 
 MAX_STOP_IDS = 16
@@ -26,6 +27,7 @@ class StaticState:
         stop_ids: int64 (MAX_STOP_IDS,), padded with -1.
         features: (``MAX_PENDING`` + B, F), target features of committed tokens, for the drafter to take over.
         feature_rows: int64 (), how many of them there are.
+        text: those of them that a walk reads and the end of a round moves on.
     """
 
     def __init__(self, device: torch.device, block_size: int, width: int, dtype: torch.dtype) -> None:
@@ -42,6 +44,9 @@ class StaticState:
         self.stop_ids = torch.full((MAX_STOP_IDS,), NO_STOP, device=device)
         self.features = torch.zeros(MAX_PENDING + block_size, width, dtype=dtype, device=device)
         self.feature_rows = number(0)
+        self.text = Text(
+            self.length, self.root_id, self.remaining, self.done, self.feature_rows, self.stop_ids
+        )
         self.sampler = Sampler(
             temperature=number(1.0, torch.float64),
             top_p=number(1.0, torch.float64),

@@ -259,28 +259,38 @@ def test_stages_never_wait_for_the_device(
             getattr(stages, stage)()
 
 
-def test_records_come_back_as_they_were_packed() -> None:
+def test_a_record_says_what_the_stages_found() -> None:
     _, device = both("qwen3_5")
     run(device, budget=16)
-    stages = next(iter(device.runner._rounds.values()))
-    record = stages._record()
-    again = Record.unpack(record.pack(), 16, device.runner.state.block_size, 16)
-    assert len(record.pack()) == Record.length(16, device.runner.state.block_size)
-    for name in (
-        "position",
-        "root_id",
-        "choices",
-        "gaps",
-        "tokens",
-        "path",
-        "count",
-        "is_node",
-        "miss_logprob",
-    ):
-        one, other = getattr(record, name), getattr(again, name)
-        assert torch.equal(one.double(), other.double()), name
-    assert torch.equal(record.tree.parents, again.tree.parents)
-    assert torch.equal(record.tree.logprobs, again.tree.logprobs)
+    (stages,), state = device.runner._rounds.values(), device.runner.state
+    state.done.fill_(False)
+    state.remaining.fill_(9)
+    with torch.inference_mode():
+        for stage in STAGES[:-1]:
+            getattr(stages, stage)()
+        position, root_id = int(state.length), int(state.root_id)
+        stages.commit()
+    assert len(stages.record) == Record.length(16, state.block_size)
+    record, walked, tree = Record.unpack(stages.record, 16, state.block_size, 16), stages.walked, stages.tree
+    assert (int(record.position), int(record.root_id)) == (position, root_id)
+    assert record.finite == 0
+    for name in ("tokens", "path", "accepted", "bonus", "count"):
+        assert torch.equal(getattr(record, name), getattr(walked, name).long()), name
+    for name in ("token_ids", "parents", "depths", "ranks", "logprobs"):
+        assert torch.equal(getattr(record.tree, name), getattr(tree, name)), name
+    assert torch.equal(record.is_node, stages.is_node)
+    assert record.done == walked.ended
+    logits, depth = stages.target_logits, int(walked.accepted)
+    assert torch.equal(record.choices, logits.argmax(-1))
+    best = logits.topk(2).values
+    assert torch.allclose(record.choice_logprobs, logits.log_softmax(-1).amax(-1), atol=1e-6)
+    assert torch.allclose(record.gaps, best[:, 0] - best[:, 1])
+    draft = stages.draft_logits[depth].log_softmax(-1)
+    assert torch.allclose(record.miss_logprob, draft[walked.bonus], atol=1e-6)
+    assert record.miss_rank == (draft > draft[walked.bonus]).sum()
+    assert (int(state.length), int(state.remaining)) == (position + int(walked.count), 9 - int(walked.count))
+    assert int(state.root_id) == int(walked.tokens[int(walked.count) - 1])
+    assert int(state.feature_rows) == int(walked.count)
 
 
 @pytest.mark.parametrize("which", ["target", "drafter"])

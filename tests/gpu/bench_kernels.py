@@ -31,7 +31,8 @@ from kernel_checks import (
     triton_kernels,
 )
 from kernel_report import TINY, Clock, Report, Sizes, layer_type, table
-from kernel_times import measure_copy, time_attention, time_build, time_delta, time_small
+from kernel_times import measure_copy, time_attention, time_build, time_delta, time_round, time_small
+from round_checks import check_append, check_close, check_rank, check_statistics, check_walk
 from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
 STAGES = ("copy", "checks", "delta", "attention", "small")
@@ -100,6 +101,21 @@ def check_all_builds(report: Report, kernels: Any, sizes: Sizes) -> None:
         0.5,
         lambda: check_broken_candidates(kernels, device, 1000, sizes.budgets[-1]),
     )
+    check_rounds(report, kernels, sizes)
+
+
+def check_rounds(report: Report, kernels: Any, sizes: Sizes) -> None:
+    """Walk and commit; integers are equal, so any bound below 1 does for them."""
+    device, dtype, vocab = report.device, layer_type(report.device), sizes.vocabularies[0]
+    for kind in {torch.float32, dtype}:
+        report.check(
+            f"row_statistics {kind}", 1e-6, lambda k=kind: check_statistics(kernels, device, 9, vocab, k)
+        )
+        report.check(f"count_better {kind}", 1e-6, lambda k=kind: check_rank(kernels, device, vocab, k))
+    for rows in sizes.rows:
+        report.check(f"walk_tree {rows}", 1e-6, lambda r=rows: check_walk(kernels, device, r))
+        report.check(f"close_round {rows}", 1e-6, lambda r=rows: check_close(kernels, device, r, 1000, dtype))
+    report.check("append_rows", 1e-6, lambda: check_append(kernels, device, sizes.hidden, dtype))
 
 
 def check_all_attention(report: Report, kernels: Any, sizes: Sizes, coarse: float, middle: int) -> None:
@@ -150,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "checks": lambda: check_all(report, kernels, sizes),
         "delta": lambda: time_delta(report, kernels, clock, sizes),
         "attention": lambda: time_attention(report, kernels, clock, sizes),
+        "round": lambda: time_round(report, kernels, clock, sizes),
         "small": lambda: time_small(report, kernels, clock, sizes),
         "build": lambda: time_build(report, kernels, clock, sizes),
     }

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.ddtree import ancestors_or_self
-from engine.kernels import attention, delta, delta_inputs, draft_tree, elementwise
+from engine.kernels import attention, delta, delta_inputs, draft_tree, elementwise, logits, record, walk
 from engine.kernels.delta import TreeSolution
 
 Errors = dict[str, float]
@@ -29,13 +29,19 @@ def triton_kernels() -> SimpleNamespace:
     from engine.kernels.jit import delta_state as jit_state
     from engine.kernels.jit import draft_tree as jit_draft_tree
     from engine.kernels.jit import elementwise as jit_elementwise
+    from engine.kernels.jit import logits as jit_logits
+    from engine.kernels.jit import record as jit_record
+    from engine.kernels.jit import walk as jit_walk
 
-    return _gather(jit_delta, jit_state, jit_inputs, jit_attention, jit_elementwise, jit_draft_tree)
+    return _gather(
+        *(jit_delta, jit_state, jit_inputs, jit_attention, jit_elementwise),
+        *(jit_draft_tree, jit_logits, jit_walk, jit_record),
+    )
 
 
 def dispatched() -> SimpleNamespace:
     """What the engine calls: Triton on CUDA, twins elsewhere."""
-    return _gather(delta, delta_inputs, attention, elementwise, draft_tree)
+    return _gather(delta, delta_inputs, attention, elementwise, draft_tree, logits, walk, record)
 
 
 def _gather(*modules: Any) -> SimpleNamespace:
@@ -44,6 +50,7 @@ def _gather(*modules: Any) -> SimpleNamespace:
         "tree_attention", "kv_write", "kv_commit",
         "rms_norm", "gated_rms_norm", "swiglu", "rotary_angles", "rotate_heads", "attention_inputs",
         "tree_candidates", "build_tree",
+        "row_statistics", "count_better", "walk_tree", "append_rows", "close_round",
     )  # fmt: skip
     found = {name: getattr(module, name) for module in modules for name in names if hasattr(module, name)}
     assert set(found) == set(names)
@@ -326,7 +333,7 @@ def check_attention(
     path, steps = tree.padded_path(rows - 1)
     for count in sorted({0, steps // 2, steps}):
         moved = keys.clone(), values.clone()
-        kernels.kv_commit(*moved, path, one(count, device), one(length, device))
+        kernels.kv_commit(attention.LayerBuffers(moved), path, one(count, device), one(length, device))
         taken = path[:count].long() + length
         right = all(
             torch.equal(after[:, length : length + count], before[:, taken])

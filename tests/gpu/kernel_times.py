@@ -8,10 +8,13 @@ from typing import Any
 import torch
 from kernel_checks import DeltaCase, Tree, one
 from kernel_report import Clock, Report, Sizes, layer_type
+from round_checks import STEPS, RoundCase
 from torch import Tensor
 from tree_checks import scalars
 
+from engine.kernels.attention import LayerBuffers
 from engine.kernels.delta import TreeSolution
+from engine.kernels.record import Chosen, Drafted
 
 MIB = 2**20
 
@@ -165,6 +168,7 @@ def small_calls(kernels: Any, sizes: Sizes, device: str, rows: int) -> dict[str,
     gate, up = draw(rows, 2 * sizes.intermediate).chunk(2, dim=-1)
     q, k, cos = draw(rows, HQ, 2 * D)[..., :D], draw(rows, HKV, D), draw(rows, D // 8)
     keys, values = draw(2, sizes.attention_layers, HKV, rows + 64, D)
+    buffers = LayerBuffers([*keys, *values])
     shape = (HK, HV), (DK, DV)
     norms = {"q_weight": scale[:D], "k_weight": scale[:D], "one_plus": True}
     return {
@@ -183,7 +187,7 @@ def small_calls(kernels: Any, sizes: Sizes, device: str, rows: int) -> dict[str,
             lambda a=a, b=b: kernels.attention_inputs(q, k, k, cos, cos, a, b, zero, **norms)
             for a, b in zip(keys, values, strict=True)
         ],
-        "kv_commit, all layers": [lambda: kernels.kv_commit(keys, values, path, n, zero)],
+        "kv_commit, all layers": [lambda: kernels.kv_commit(buffers, path, n, zero)],
     }  # fmt: skip
 
 
@@ -214,3 +218,31 @@ def time_build_of(report: Report, kernels: Any, clock: Clock, logits: list[Tenso
     }  # fmt: skip
     for name, calls in steps.items():
         report.time(name, budget, clock(calls))
+
+
+def time_round(report: Report, kernels: Any, clock: Clock, sizes: Sizes) -> None:
+    """Walk and commit but for the caches: once a round, each call repeated with data of its own."""
+    for rows in sizes.rows:
+        for name, calls in round_calls(kernels, sizes, report.device, rows).items():
+            report.attempt(f"time {name} {rows}", lambda n=name, c=calls, r=rows: report.time(n, r, clock(c)))
+
+
+def round_calls(kernels: Any, sizes: Sizes, device: str, rows: int) -> dict[str, list[Callable[[], object]]]:
+    kind, vocab = layer_type(device), sizes.vocabularies[0]
+    case = RoundCase.random(rows, device)
+    logits = [torch.randn(rows, vocab, device=device, dtype=kind) for _ in range(4)]
+    drafts = [torch.randn(sizes.block - 1, vocab, device=device, dtype=kind) for _ in range(4)]
+    tree = case.choices, case.tree, case.is_node, case.text, STEPS
+    walk, start = kernels.walk_tree(*tree), torch.zeros((), dtype=torch.int64, device=device)
+    found, sums = kernels.row_statistics(logits[0]), kernels.row_statistics(drafts[0]).logsumexp
+    better = kernels.count_better(drafts[0], walk.accepted, walk.bonus)
+    features = torch.randn(rows, 5 * sizes.hidden, device=device, dtype=kind)
+    buffer = torch.zeros(2 * STEPS, 5 * sizes.hidden, device=device, dtype=kind)
+    end = (case.tree, case.is_node, Chosen(logits[0], found, case.choices), Drafted(drafts[0], sums, better))
+    return {
+        "row_statistics": [lambda x=x: kernels.row_statistics(x) for x in logits],
+        "count_better": [lambda x=x: kernels.count_better(x, walk.accepted, walk.bonus) for x in drafts],
+        "walk_tree": [lambda: kernels.walk_tree(*tree)] * 16,
+        "append_rows": [lambda: kernels.append_rows(buffer, start, features, walk.path)] * 16,
+        "close_round": [lambda: kernels.close_round(*end, walk, case.text)] * 16,
+    }

@@ -14,6 +14,7 @@ from kernel_checks import (
     dispatched,
     worst,
 )
+from round_checks import check_append, check_close, check_rank, check_statistics, check_walk
 from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
 pytestmark = pytest.mark.gpu
@@ -78,6 +79,23 @@ def test_draft_trees_within_limits(budget: int) -> None:
     assert error == 0, name
     name, error = worst(check_broken_candidates(KERNELS, "cuda", 2000, budget))
     assert error == 0, name
+
+
+@pytest.mark.parametrize("dtype", COARSE)
+@pytest.mark.parametrize(("rows", "vocab"), [(1, 248320), (65, 151936), (9, 4099), (1025, 9000)])
+def test_statistics_and_ranks(rows: int, vocab: int, dtype: torch.dtype) -> None:
+    name, error = worst(check_statistics(KERNELS, "cuda", rows, vocab, dtype))
+    assert error < 1e-6, name
+    assert worst(check_rank(KERNELS, "cuda", vocab, dtype))[1] == 0
+
+
+@pytest.mark.parametrize("rows", [1, 2, 17, 65, 129, 1025])
+def test_walk_and_the_end_of_a_round(rows: int) -> None:
+    name, error = worst(check_walk(KERNELS, "cuda", rows))
+    assert error == 0, name
+    name, error = worst(check_close(KERNELS, "cuda", rows, 9000, torch.bfloat16))
+    assert error == 0, name
+    assert worst(check_append(KERNELS, "cuda", 25600, torch.bfloat16))[1] == 0
 
 
 def test_a_graph_replays_with_another_length() -> None:

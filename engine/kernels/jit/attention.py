@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from engine.kernels.attention import LayerBuffers
 from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, multiprocessors, on_device, power_of_two
 
 PRECISION = "tf32x3"
@@ -194,13 +195,14 @@ def _kv_write(
 
 @triton.jit
 def _kv_commit(
-    keys, values, path, count, length_at, head_size,
+    addresses, like, path, count, length_at, head_size,
     D: tl.constexpr, BD: tl.constexpr, BT: tl.constexpr,
 ):  # fmt: skip
     n = tl.load(count)
     length = tl.load(length_at)
-    base = tl.program_id(0).to(tl.int64) * head_size
-    buffer = keys + base if tl.program_id(1) == 0 else values + base
+    buffer = tl.load(addresses + tl.program_id(1)).to(tl.pointer_type(like.dtype.element_ty))
+    buffer = tl.multiple_of(buffer, 16)
+    buffer += tl.program_id(0).to(tl.int64) * head_size
     dims = tl.arange(0, BD)
     # path[t] ≥ t and increases: a chunk of steps never overwrites what a later chunk reads, and within a
     # chunk the barrier keeps all reads before all writes.
@@ -299,15 +301,14 @@ def kv_write(k: Tensor, v: Tensor, keys: Tensor, values: Tensor, length: Tensor)
         )  # fmt: skip
 
 
-def kv_commit(keys: Tensor, values: Tensor, path: Tensor, count: Tensor, length: Tensor) -> None:
+def kv_commit(layers: LayerBuffers, path: Tensor, count: Tensor, length: Tensor) -> None:
     """``engine.kernels.attention.kv_commit``."""
-    *lead, capacity, D = keys.shape
-    if not (keys.is_contiguous() and values.is_contiguous()):
-        raise ValueError("the key and value buffers must be contiguous")
+    like = layers.buffers[0]
+    HKV, capacity, D = like.shape
     BT = min(16, power_of_two(path.shape[0]))
-    with on_device(keys):
-        _kv_commit[(math.prod(lead), 2)](
-            keys, values, path, count, length, capacity * D, D, power_of_two(D), BT, num_warps=4
+    with on_device(like):
+        _kv_commit[(HKV, len(layers.buffers))](
+            layers.addresses, like, path, count, length, capacity * D, D, power_of_two(D), BT, num_warps=4
         )
 
 

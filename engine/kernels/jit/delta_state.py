@@ -88,12 +88,14 @@ def _commit(
     values = tl.program_id(0) * BV + tl.arange(0, BV)
     inside = (dims[:, None] < DK) & (values[None, :] < DV)
     place = layer * state_layer + head * DK * DV + dims[:, None] * DV + values[None, :]
+    # The one large read is under way while the small ones follow one another.
+    before = tl.load(state + place, mask=inside, other=0.0).to(tl.float32)
     n = tl.load(count)
     line = decay + layer * decay_layer + head
     end = 0.0
     if n > 0:
         end = tl.load(line + tl.load(path + n - 1) * HV)
-    s = tl.exp(end) * tl.load(state + place, mask=inside, other=0.0).to(tl.float32)
+    s = tl.exp(end) * before
     for start in range(0, n, BLOCK):
         steps = start + tl.arange(0, BLOCK)
         taken = steps < n

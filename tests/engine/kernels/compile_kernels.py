@@ -17,10 +17,17 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
+from engine.ddtree import DraftTree
+from engine.kernels.attention import LayerBuffers
 from engine.kernels.delta import TreeSolution
 from engine.kernels.jit import attention, delta, delta_inputs, delta_state, draft_tree, elementwise
+from engine.kernels.jit import logits as jit_logits
+from engine.kernels.jit import record as jit_record
+from engine.kernels.jit import walk as jit_walk
+from engine.kernels.record import Chosen, Drafted
+from engine.kernels.walk import Text
 
-HALF, INT = torch.bfloat16, torch.int32
+HALF, INT, LONG = torch.bfloat16, torch.int32, torch.int64
 
 
 class Hopper:
@@ -84,7 +91,18 @@ def main() -> None:
     ):
         attention.tree_attention(query, keys, keys, one, visible, 0.125, **options)
     attention.kv_write(query[:, :2], query[:, :2], keys, keys, one)
-    attention.kv_commit(keys, keys, path, one, one)
+    attention.kv_commit(LayerBuffers([keys, keys]), path, one, one)
+
+    logits, ids, place = empty(rows, 9000, dtype=HALF), empty(rows, dtype=LONG), empty((), dtype=INT)
+    found = jit_logits.row_statistics(logits)
+    better = jit_logits.count_better(logits, place, ids[0])
+    flags, floats, zero = empty(rows - 1, dtype=torch.bool), empty(rows - 1), empty((), dtype=LONG)
+    tree = DraftTree(ids[1:], ids[1:].clone(), ids[1:].clone(), floats, ids[1:].clone(), rows - 1)
+    text = Text(place, ids[:1], zero, empty((), dtype=torch.bool), zero, ids[:16])
+    walk = jit_walk.walk_tree(ids, tree, flags, text, 16)
+    jit_walk.append_rows(logits, zero, logits, walk.path)
+    for drafted in (None, Drafted(logits, floats, better)):
+        jit_record.close_round(tree, flags, Chosen(logits, found, ids), drafted, walk, text)
 
     number = empty((), dtype=torch.int64)
     for dtype, count, budget in ((HALF, 1024, number), (torch.float32, 1, None)):

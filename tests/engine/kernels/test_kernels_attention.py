@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import Tree, check_attention, dispatched, one, worst
 
-from engine.kernels.attention import kv_commit, kv_write, tree_attention
+from engine.kernels.attention import LayerBuffers, kv_commit, kv_write, tree_attention
 from engine.rows import Rows
 from engine.target import tree_attention as eager_attention
 
@@ -89,13 +89,19 @@ def test_gate_and_buffers() -> None:
 
 
 def test_a_commit_moves_every_layer_and_only_what_was_accepted() -> None:
-    keys, values = torch.randn(2, 3, 2, 40, 4)
-    before = keys.clone()
+    buffers = torch.randn(6, 2, 40, 4)
+    before = buffers.clone()
     path = torch.tensor([0, 2, 3, 9, 5], dtype=torch.int32)
-    kv_commit(keys, values, path, one(4, "cpu"), one(20, "cpu"))
-    assert torch.equal(keys[..., 20:24, :], before[..., [20, 22, 23, 29], :])
-    assert torch.equal(keys[..., 24:, :], before[..., 24:, :])
-    assert torch.equal(keys[..., :20, :], before[..., :20, :])
+    kv_commit(LayerBuffers([*buffers]), path, one(4, "cpu"), one(20, "cpu"))
+    assert torch.equal(buffers[..., 20:24, :], before[..., [20, 22, 23, 29], :])
+    assert torch.equal(buffers[..., 24:, :], before[..., 24:, :])
+    assert torch.equal(buffers[..., :20, :], before[..., :20, :])
+
+
+def test_buffers_that_one_launch_cannot_serve_are_refused() -> None:
+    for unlike in (torch.zeros(2, 8, 8), torch.zeros(2, 9, 4), torch.zeros(2, 8, 8)[..., :4]):
+        with pytest.raises(ValueError, match="alike"):
+            LayerBuffers([torch.zeros(2, 8, 4), unlike])
 
 
 def test_rows_beyond_the_buffer_are_an_error_on_the_cpu() -> None:

@@ -18,6 +18,7 @@ from kernel_checks import (
     triton_kernels,
     worst,
 )
+from round_checks import check_append, check_close, check_rank, check_statistics, check_walk
 from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
 KERNELS = triton_kernels()
@@ -139,3 +140,24 @@ def test_trees_from_the_kernels_own_candidates(seed: int, depths: int, vocab: in
 def test_the_largest_tree() -> None:
     name, error = worst(check_whole_build(KERNELS, "cpu", 3, 1500, 1024, dtype=torch.bfloat16))
     assert error == 0, name
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_statistics_and_ranks(dtype: torch.dtype) -> None:
+    for rows, vocab in ((1, 3), (6, 4096), (9, 9000)):
+        name, error = worst(check_statistics(KERNELS, "cpu", rows, vocab, dtype))
+        assert error < 1e-6, (name, rows, vocab)
+    assert worst(check_rank(KERNELS, "cpu", 9000, dtype))[1] == 0
+
+
+@pytest.mark.parametrize("rows", [1, 2, 17, 65, 140])
+def test_walk(rows: int) -> None:
+    name, error = worst(check_walk(KERNELS, "cpu", rows))
+    assert error == 0, name
+
+
+@pytest.mark.parametrize("rows", [1, 2, 17, 140])
+def test_the_end_of_a_round(rows: int) -> None:
+    name, error = worst(check_close(KERNELS, "cpu", rows, 300, torch.bfloat16))
+    assert error == 0, name
+    assert worst(check_append(KERNELS, "cpu", 2100, torch.float32))[1] == 0
