@@ -22,7 +22,8 @@ import msgspec
 from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
 from engine.events import Loaded, Loading, ModelInfo
-from engine.hub import Source, fetch_weights, locate
+from engine.find import find_drafter, find_target
+from engine.hub import Source, fetch_weights
 from engine.model_shape import ModelShape, drafter_shape, target_shape
 from engine.pair_check import (
     check_architecture,
@@ -31,7 +32,6 @@ from engine.pair_check import (
     check_pair,
     read_drafter_config,
 )
-from engine.presets import PRESETS
 from engine.settings import DecodeSettings
 
 if TYPE_CHECKING:
@@ -165,23 +165,7 @@ class _Found:
 
 
 def _find(model: str, drafter: str | None, report: Callable[[str], None]) -> tuple[_Found, _Found | None]:
-    preset = PRESETS.get(model)
-    if preset is None:
-        target = locate(model, report=report)
-        draft = None if drafter is None else locate(drafter, report=report)
-    else:
-        if preset.name == "demo" and not Path(preset.target).is_dir():
-            raise EngineError(
-                "demo_missing",
-                "This installation has no demo weights.",
-                "Install the released package, or make them with: python -m engine.demo.train",
-                preset.target,
-            )
-        target = locate(preset.target, name=preset.name, report=report)
-        if drafter is None:
-            draft = locate(preset.drafter, name=f"{preset.name} drafter", report=report)
-        else:
-            draft = locate(drafter, report=report)
+    target, draft = find_target(model, report), find_drafter(model, drafter, report)
     return (
         _Found(target, Checkpoint.open("target", target.folder)),
         None if draft is None else _Found(draft, Checkpoint.open("drafter", draft.folder)),

@@ -18,33 +18,40 @@ FIELDS = ("prompt", "question", "problem", "text")
 MATH-500 ``problem``, MBPP as first published ``text``."""
 
 
-def read_prompt_file(path: Path, limit: int = 0, wrap: str | None = None) -> list[list[Message]]:
+def read_prompt_file(
+    path: Path, limit: int = 0, wrap: str | None = None, *, field: str | None = None, lines: bool = False
+) -> list[list[Message]]:
     """The conversations of a file: JSON lines or a JSON list of objects, or a .txt file that is one prompt.
 
     Args:
         limit: how many of the first to read; 0 is all.
         wrap: text to put around a prompt, which stands for ``{prompt}`` in it.
+        field: where the prompt is in an object; None looks for ``messages`` and then for ``FIELDS``.
+        lines: every line of a .txt file is a prompt.
 
     Raises:
         EngineError: ``prompt_file`` when it cannot be read or an entry is no prompt.
     """
-    conversations = [_messages(entry, where, wrap) for where, entry in _entries(path, limit)]
+    if path.suffix == ".txt":
+        field = None
+    conversations = [_messages(entry, where, wrap, field) for where, entry in _entries(path, limit, lines)]
     if not conversations:
         raise _refused(f"The prompt file {path} holds no prompts.")
     return conversations
 
 
-def _entries(path: Path, limit: int) -> list[tuple[str, Any]]:
+def _entries(path: Path, limit: int, one_each_line: bool) -> list[tuple[str, Any]]:
     """The first ``limit`` entries of a file, each with where it is."""
     text = _read_text(path)
-    if path.suffix == ".txt":
+    plain = path.suffix == ".txt"
+    if plain and not one_each_line:
         return [(str(path), {"prompt": text.strip()})]
-    if text.lstrip().startswith("["):
+    if not plain and text.lstrip().startswith("["):
         rows = _decode(text, str(path))
         return [(f"{path}, entry {place}", row) for place, row in enumerate(rows, 1)][: limit or None]
     numbered = enumerate(text.split("\n"), 1)  # not splitlines: JSON strings may hold other breaks
-    lines = [(f"{path}, line {place}", line) for place, line in numbered if line.strip()]
-    return [(where, _decode(line, where)) for where, line in lines[: limit or None]]
+    lines = [(f"{path}, line {place}", line) for place, line in numbered if line.strip()][: limit or None]
+    return [(where, {"prompt": line.strip()} if plain else _decode(line, where)) for where, line in lines]
 
 
 def _read_text(path: Path) -> str:
@@ -72,18 +79,19 @@ def _decode(text: str, where: str) -> Any:
         raise _refused(f"{where}, is no JSON: {error}.") from error
 
 
-def _messages(entry: Any, where: str, wrap: str | None) -> list[Message]:
+def _messages(entry: Any, where: str, wrap: str | None, field: str | None) -> list[Message]:
     if not isinstance(entry, dict):
         raise _refused(f"{where}, is no JSON object.")
-    if "messages" in entry:
+    if "messages" in entry and field in (None, "messages"):
         try:
             messages = msgspec.convert(entry["messages"], list[Message])
         except msgspec.ValidationError as error:
             raise _refused(f"{where}, has messages that are none: {error}.") from error
     else:
-        content = next((entry[field] for field in FIELDS if field in entry), None)
+        names = FIELDS if field is None else (field,)
+        content = next((entry[name] for name in names if name in entry), None)
         if not isinstance(content, str):
-            raise _refused(f"{where}, has no prompt.")
+            raise _refused(f"{where}, has no {'prompt' if field is None else f'text {field}'}.")
         messages = [{"role": "user", "content": wrap.replace("{prompt}", content) if wrap else content}]
     if not messages or not messages[-1]["content"].strip():
         raise _refused(f"{where}, has an empty prompt.")

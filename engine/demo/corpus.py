@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 from engine.demo.chat import TURN_END
 from engine.demo.conversation import Conversation, sample_conversation
 from engine.demo.tokenizer import load_tokenizer
+from engine.train.corpus import Corpus
 
 SHARD_TOKENS = 1_000_000
 LONGEST = 384
@@ -37,21 +38,6 @@ class Encoded:
 
     ids: list[int]
     answer: list[bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """Conversations one after another.
-
-    Attributes:
-        ids: (tokens,) uint16.
-        answer: (tokens,) bool, the positions the model writes itself.
-        starts: (conversations + 1,) int64, where each begins; the last entry is the length.
-    """
-
-    ids: npt.NDArray[np.uint16]
-    answer: npt.NDArray[np.bool_]
-    starts: npt.NDArray[np.int64]
 
 
 def encode_conversation(tokenizer: Tokenizer, conversation: Conversation) -> Encoded:

@@ -11,15 +11,16 @@ import torch
 from tokenizers import Tokenizer
 from transformers import Qwen3_5ForCausalLM
 
-from engine.demo.batches import batches, corpus_of
 from engine.demo.chat import END_OF_TEXT, THINK_CLOSE, TURN_END, render_prompt
 from engine.demo.conversation import example_conversation, prompt_messages
 from engine.demo.corpus import encode_conversation
 from engine.demo.example import Example
-from engine.demo.generate_batch import generate_batch
-from engine.demo.progress import Progress
 from engine.demo.tasks import check
 from engine.demo.train_target import weighted_loss
+from engine.train.batches import batches
+from engine.train.corpus import corpus_of
+from engine.train.generate_batch import generate_batch
+from engine.train.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-import json
 import shutil
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
-from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import nn
 from transformers import GenerationConfig, Qwen3_5ForCausalLM, Qwen3_5TextConfig
 
 from engine.demo.recipe import Recipe
-from engine.drafter import Drafter
+from engine.train.drafter_shape import DrafterShape
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
@@ -65,45 +63,17 @@ def export_target(model: Qwen3_5ForCausalLM, tokenizer: Path, folder: Path, reci
         path.chmod(0o644)  # safetensors writes for the owner's eyes only
 
 
-def drafter_config(recipe: Recipe, vocab_size: int, mask_id: int) -> dict[str, Any]:
-    """A DFlash ``config.json`` as z-lab writes it."""
-    return {
-        "architectures": ["DFlashDraftModel"],
-        "model_type": "qwen3",
-        "block_size": recipe.block_size,
-        "dflash_config": {"mask_token_id": mask_id, "target_layer_ids": list(recipe.tap_layers)},
-        "num_target_layers": recipe.layers,
-        "vocab_size": vocab_size,
-        "hidden_size": recipe.hidden_size,
-        "intermediate_size": recipe.drafter_intermediate_size,
-        "num_hidden_layers": recipe.drafter_layers,
-        "num_attention_heads": recipe.attention_heads,
-        "num_key_value_heads": recipe.key_value_heads,
-        "head_dim": recipe.head_dim,
-        "hidden_act": "silu",
-        "attention_bias": False,
-        "attention_dropout": 0.0,
-        "layer_types": ["full_attention"] * recipe.drafter_layers,
-        "sliding_window": None,
-        "use_sliding_window": False,
-        "max_position_embeddings": recipe.max_position_embeddings,
-        "rms_norm_eps": 1e-6,
-        "rope_theta": recipe.rope_theta,
-        "rope_scaling": None,
-        "tie_word_embeddings": True,
-        "dtype": "bfloat16",
-    }
-
-
-def export_drafter(drafter: Drafter, config: dict[str, Any], folder: Path) -> None:
-    """``config.json`` and ``model.safetensors``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = {
-        name: w.detach().to("cpu", torch.bfloat16).contiguous() for name, w in drafter.state_dict().items()
-    }
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "model.safetensors").chmod(0o644)
+def drafter_shape(recipe: Recipe) -> DrafterShape:
+    """The drafter of a recipe; heads are the target's."""
+    return DrafterShape(
+        layers=recipe.drafter_layers,
+        intermediate_size=recipe.drafter_intermediate_size,
+        heads=recipe.attention_heads,
+        key_value_heads=recipe.key_value_heads,
+        head_dim=recipe.head_dim,
+        block_size=recipe.block_size,
+        taps=recipe.tap_layers,
+    )
 
 
 def load_target(folder: Path, device: torch.device, dtype: torch.dtype = torch.float32) -> Qwen3_5ForCausalLM:
@@ -111,8 +81,3 @@ def load_target(folder: Path, device: torch.device, dtype: torch.dtype = torch.f
     model = Qwen3_5ForCausalLM.from_pretrained(folder, dtype=dtype)
     nn.Module.to(model, device).requires_grad_(False).eval()  # type: ignore[no-untyped-call]
     return model
-
-
-def embedding_matrix(model: Qwen3_5ForCausalLM) -> Tensor:
-    """The target's input embeddings: (vocabulary, hidden)."""
-    return cast(Tensor, model.get_input_embeddings().weight)

@@ -21,7 +21,6 @@ import torch
 
 from engine.decode import generate
 from engine.demo.conversation import prompt_messages
-from engine.demo.progress import Progress
 from engine.demo.tasks import heldout_examples
 from engine.divergence import Choice, Divergence, choices, first_divergence
 from engine.kernel_noise import Noise
@@ -30,6 +29,7 @@ from engine.pair import Pair
 from engine.prompt_file import read_prompt_file
 from engine.settings import Message
 from engine.static.runner import BUCKETS
+from engine.train.progress import Progress
 
 BUDGETS = (1, 16, 64, 256)
 GREEDY: dict[str, dict[str, Any]] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.train.settings import TrainSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +97,24 @@ class Recipe:
             if isinstance(value, int | float) and value < 0:
                 raise EngineError("bad_setting", f"The {name} cannot be {value}.", "Give a positive number.")
         return dataclasses.replace(self, **given)  # type: ignore[arg-type]
+
+
+def drafter_settings(recipe: Recipe) -> TrainSettings:
+    """How the drafter is trained by a recipe. Rows may be longer than the corpus' by what a reply grew."""
+    return TrainSettings(
+        seed=recipe.seed + 1,
+        steps=recipe.drafter_steps,
+        seconds=recipe.drafter_seconds,
+        batch_tokens=recipe.drafter_batch_tokens,
+        max_length=recipe.max_length + 128,
+        rate=recipe.drafter_rate,
+        weight_decay=recipe.weight_decay,
+        warmup_steps=recipe.warmup_steps,
+        clip=recipe.clip,
+        blocks_per_row=recipe.blocks_per_row,
+        slot_decay=recipe.slot_decay,
+        checkpoint_seconds=recipe.checkpoint_seconds,
+    )
 
 
 TINY = Recipe(

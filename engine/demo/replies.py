@@ -15,16 +15,15 @@ import numpy.typing as npt
 import torch
 from transformers import Qwen3_5ForCausalLM
 
-from engine.demo.batches import corpus_of, joined, last_prompt
-from engine.demo.corpus import Corpus
-from engine.demo.generate_batch import generate_batch
-from engine.demo.progress import Progress
 from engine.demo.recipe import Recipe
+from engine.train.corpus import Corpus, answered, joined, last_prompt, load_corpus, save_corpus
+from engine.train.generate_batch import generate_batch
+from engine.train.progress import Progress
 
 
 def load_replies(folder: Path) -> Corpus:
     """Everything that was written; only the last reply of each conversation is marked as written."""
-    return joined([_load(path) for path in sorted(folder.glob("replies-*.npz"))])
+    return joined([load_corpus(path) for path in sorted(folder.glob("replies-*.npz"))])
 
 
 def write_replies(model: Qwen3_5ForCausalLM, corpus: Corpus, recipe: Recipe, folder: Path) -> dict[str, Any]:
@@ -45,8 +44,8 @@ def write_replies(model: Qwen3_5ForCausalLM, corpus: Corpus, recipe: Recipe, fol
         if not path.is_file():
             sampled = number % recipe.sampled_every == recipe.sampled_every - 1
             temperature = recipe.sampled_temperature if sampled else 0.0
-            _save(path, _write(model, corpus, rows, recipe, temperature, number))
-        part = _load(path)
+            save_corpus(path, _write(model, corpus, rows, recipe, temperature, number))
+        part = load_corpus(path)
         tokens, conversations = tokens + int(part.answer.sum()), conversations + len(part.starts) - 1
         rate = tokens / (time.monotonic() - started)
         progress.update(min(fraction, 0.99), f"{tokens:,} tokens  {rate:,.0f} tokens/s")
@@ -70,8 +69,7 @@ def _write(
     replies = generate_batch(
         model, prompts, recipe.reply_limit, temperature=temperature, seed=recipe.seed + number
     )
-    pairs = zip(prompts, replies, strict=True)
-    return corpus_of((p + r, [False] * len(p) + [True] * len(r)) for p, r in pairs)
+    return answered(prompts, replies)
 
 
 def _groups(corpus: Corpus, recipe: Recipe) -> list[npt.NDArray[np.int64]]:
@@ -86,16 +84,3 @@ def _groups(corpus: Corpus, recipe: Recipe) -> list[npt.NDArray[np.int64]]:
     rows = rows[np.argsort(amounts, kind="stable")]
     groups = [rows[i : i + recipe.reply_batch] for i in range(0, len(rows), recipe.reply_batch)]
     return [groups[i] for i in rng.permutation(len(groups))]
-
-
-def _save(path: Path, data: Corpus) -> None:
-    """One .npz file, complete or not there at all."""
-    half = path.with_suffix(".part")
-    with half.open("wb") as file:
-        np.savez(file, ids=data.ids, answer=data.answer, starts=data.starts)
-    half.replace(path)
-
-
-def _load(path: Path) -> Corpus:
-    with np.load(path, allow_pickle=False) as file:
-        return Corpus(file["ids"], file["answer"], file["starts"])

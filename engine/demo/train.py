@@ -22,22 +22,25 @@ from tokenizers import Tokenizer
 from transformers.utils import logging as transformers_logging
 
 import engine.cpu  # noqa: F401 - before what imports transformers' models
-from engine.demo.acceptance import measure_acceptance
 from engine.demo.chat import END_OF_TEXT, MASK, TURN_END
-from engine.demo.corpus import Corpus, build_corpus, load_corpus
+from engine.demo.corpus import build_corpus, load_corpus
+from engine.demo.delta import training_delta_rule
 from engine.demo.evaluate import answer_examples, heldout_loss, summarize_answers, token_id, wrong_answers
-from engine.demo.export import drafter_config, export_drafter, export_target, load_target
-from engine.demo.progress import Progress
-from engine.demo.recipe import TINY, Recipe
+from engine.demo.export import drafter_shape, export_target, load_target
+from engine.demo.recipe import TINY, Recipe, drafter_settings
 from engine.demo.replies import load_replies, write_replies
 from engine.demo.report import MODES, targets_met, versions, write_report
 from engine.demo.tasks import heldout_examples
 from engine.demo.tokenizer import build_tokenizer, load_tokenizer
-from engine.demo.train_drafter import train_drafter
-from engine.demo.train_state import read_facts, write_facts
 from engine.demo.train_target import train_target
 from engine.drafter_load import load_drafter
 from engine.errors import EngineError
+from engine.train.acceptance import Reply, measure_acceptance
+from engine.train.corpus import Corpus
+from engine.train.drafter_shape import drafter_config, export_drafter
+from engine.train.drafter_training import DrafterTraining
+from engine.train.progress import Progress
+from engine.train.state import read_facts, write_facts
 
 STAGES = ("tokenizer", "data", "target", "replies", "drafter", "report")
 
@@ -137,17 +140,18 @@ class Run:
             corpus = load_replies(self._folder("replies"))
         else:
             corpus = self._corpus()
-        config = drafter_config(self.recipe, tokenizer.get_vocab_size(), token_id(tokenizer, MASK))
-        drafter, facts = train_drafter(
-            model,
-            corpus,
-            self.recipe,
-            config,
-            pad_id=token_id(tokenizer, END_OF_TEXT),
-            state=self.work / "drafter.safetensors",
-            device=self.device,
-        )
-        export_drafter(drafter, config, self.out / "drafter")
+        config = drafter_config(drafter_shape(self.recipe), model.config, token_id(tokenizer, MASK))
+        with training_delta_rule(self.device):
+            training = DrafterTraining(
+                model,
+                corpus,
+                drafter_settings(self.recipe),
+                config,
+                pad_id=token_id(tokenizer, END_OF_TEXT),
+                state=self.work / "drafter.safetensors",
+            )
+            facts = training.run()
+        export_drafter(training.drafter, config, self.out / "drafter")
         return facts
 
     def _report(self) -> dict[str, Any]:
@@ -173,7 +177,10 @@ class Run:
             loss[mode] = round(
                 heldout_loss(model, tokenizer, examples, thinking, self.recipe.batch_tokens), 5
             )
-            traced = replies[: self.recipe.traced]
+            traced = [
+                Reply(reply.example.task, reply.prompt_ids, reply.reply_ids)
+                for reply in replies[: self.recipe.traced]
+            ]
             lengths[mode] = measure_acceptance(model, drafter, traced, self.recipe.budgets, self.workers)
         report = {
             "versions": versions(self.device),

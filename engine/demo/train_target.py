@@ -10,14 +10,15 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from transformers import Qwen3_5ForCausalLM
 
-from engine.demo.batches import Batch, batches
-from engine.demo.corpus import Corpus
 from engine.demo.delta import training_delta_rule
 from engine.demo.export import target_config
-from engine.demo.progress import Progress
 from engine.demo.recipe import Recipe
-from engine.demo.schedule import Schedule
-from engine.demo.train_state import load_state, save_state
+from engine.train.batches import Batch, batches
+from engine.train.corpus import Corpus
+from engine.train.optimizer import adamw, optimize, parameters
+from engine.train.progress import Progress
+from engine.train.schedule import Schedule
+from engine.train.state import load_state, save_state
 
 
 def train_target(
@@ -102,31 +103,6 @@ def weighted_loss(logits: Tensor, batch: Batch, prompt_weight: float) -> tuple[T
     return (each * weights).sum() / weights.sum(), (each * reply).sum() / reply.sum().clamp(min=1)
 
 
-def adamw(model: nn.Module, rate: float, decay: float, device: torch.device) -> torch.optim.Optimizer:
-    """AdamW with decay on matrices only; ``base`` keeps each group's peak rate."""
-    weights = [p for p in model.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in weights if p.dim() >= 2], "weight_decay": decay},
-        {"params": [p for p in weights if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.95), fused=device.type == "cuda")
-    for group in optimizer.param_groups:
-        group["base"] = rate
-    return optimizer
-
-
-def optimize(
-    optimizer: torch.optim.Optimizer, model: nn.Module, loss: Tensor, clip: float, factor: float
-) -> None:
-    """Backward pass, clipping, and a step at ``factor`` of the peak rate."""
-    for group in optimizer.param_groups:
-        group["lr"] = group["base"] * factor
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-
-
 def resume(
     state: Path,
     model: nn.Module,
@@ -148,7 +124,3 @@ def progress_facts(schedule: Schedule, tokens: int, real: int) -> dict[str, Any]
         "tokens": tokens,
         "real_tokens": real,
     }
-
-
-def parameters(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())

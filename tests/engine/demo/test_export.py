@@ -1,19 +1,16 @@
-"""What is exported loads elsewhere: transformers' own loader, our drafter's, and in small shards."""
+"""What is exported loads elsewhere: transformers' own loader, and in small shards."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
 import torch
-from demo_models import MASK, PAD, RECIPE, STOP, VOCAB, random_drafter, random_target
+from demo_models import PAD, RECIPE, STOP, random_target
 from transformers import AutoModelForCausalLM, GenerationConfig
 
-from engine.demo.export import TOKENIZER_FILES, drafter_config, export_drafter, export_target, load_target
-from engine.drafter_config import DFlashConfig
-from engine.drafter_load import load_drafter
+from engine.demo.export import TOKENIZER_FILES, export_target, load_target
 
 
 @pytest.fixture
@@ -47,18 +44,3 @@ def test_target(tmp_path: Path, tokenizer_folder: Path) -> None:
     assert torch.equal(again(input_ids=ids, use_cache=False).logits, got)
     assert next(again.parameters()).dtype == torch.float32
     assert model.lm_head.weight.dtype == torch.float32  # the trained one stays as it was
-
-
-def test_drafter(tmp_path: Path) -> None:
-    drafter = random_drafter()
-    config = drafter_config(RECIPE, VOCAB, MASK)
-    export_drafter(drafter, config, tmp_path)
-    loaded = load_drafter(tmp_path)
-    assert loaded.config == drafter.config == DFlashConfig.load(tmp_path)
-    assert loaded.dtype == torch.bfloat16
-    for name, weight in drafter.state_dict().items():
-        assert torch.equal(loaded.state_dict()[name], weight.bfloat16())
-    assert json.loads((tmp_path / "config.json").read_text())["dflash_config"] == {
-        "mask_token_id": MASK,
-        "target_layer_ids": list(RECIPE.tap_layers),
-    }

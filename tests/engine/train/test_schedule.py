@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from engine.demo.schedule import Schedule
+from engine.train.schedule import Schedule
 
 
 def at(step: int, spent: float, steps: int = 100, seconds: float = 1000.0) -> Schedule:

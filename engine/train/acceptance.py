@@ -14,21 +14,28 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from transformers import Qwen3_5ForCausalLM
 
 from engine.ddtree import build_tree_from_candidates, follow_verified_tree, top_candidates
-from engine.demo.evaluate import Answer
-from engine.demo.export import embedding_matrix
-from engine.demo.progress import Progress
-from engine.demo.train_drafter import tap
 from engine.drafter import Drafter
+from engine.train.frozen import embedding_matrix, tap
+from engine.train.progress import Progress
 
 CHAIN = "chain"
 _ROOTS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A greedy reply of the target, to one prompt of a group of prompts (a task, a file)."""
+
+    group: str
+    prompt_ids: list[int]
+    ids: list[int]
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class Tally:
 
 @torch.inference_mode()
 def draft_everywhere(
-    model: Qwen3_5ForCausalLM, drafter: Drafter, prompt: Sequence[int], reply: Sequence[int], candidates: int
+    model: Any, drafter: Drafter, prompt: Sequence[int], reply: Sequence[int], candidates: int
 ) -> Drafts:
     """The drafter's best candidates for every token of the reply that has a successor as root."""
     device = model.device
@@ -68,7 +75,7 @@ def draft_everywhere(
         block = torch.full((1, len(roots), size), drafter.config.mask_token_id, device=device)
         block[0, :, 0] = ids[0, roots]
         hidden = drafter.forward_blocks(drafter.embed(block, embedding), features, roots[None])[0]
-        logits = drafter.logits(hidden, model.lm_head)  # (roots, B - 1, V)
+        logits = drafter.logits(hidden, model.get_output_embeddings())  # (roots, B - 1, V)
         best, logprobs = top_candidates(logits.flatten(0, 1), candidates)
         kept_ids.append(best.view(len(roots), size - 1, -1).int().cpu())
         kept_logprobs.append(logprobs.view(len(roots), size - 1, -1).float().cpu())
@@ -109,13 +116,13 @@ def _accepted(
 
 
 def measure_acceptance(
-    model: Qwen3_5ForCausalLM,
+    model: Any,
     drafter: Drafter,
-    answers: Sequence[Answer],
+    replies: Sequence[Reply],
     budgets: Sequence[int],
     workers: int,
 ) -> dict[str, dict[str, float]]:
-    """Mean acceptance length per mode: overall under ``all``, then per task.
+    """Mean acceptance length per mode: overall under ``all``, then per group of replies.
 
     Args:
         workers: processes that walk trees.
@@ -126,16 +133,16 @@ def measure_acceptance(
     modes: dict[str, int | None] = {CHAIN: None, **{f"tree({budget})": budget for budget in budgets}}
     totals: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     progress = Progress("rounds")
-    usable = [answer for answer in answers if len(answer.reply_ids) > 1]
+    usable = [reply for reply in replies if len(reply.ids) > 1]
     with _pool(workers) as pool:
         waiting = []
-        for done, answer in enumerate(usable):
-            drafts = draft_everywhere(model, drafter, answer.prompt_ids, answer.reply_ids, max(budgets))
-            waiting.append((answer, pool.submit(_all_modes, drafts, answer.reply_ids, list(modes.values()))))
+        for done, reply in enumerate(usable):
+            drafts = draft_everywhere(model, drafter, reply.prompt_ids, reply.ids, max(budgets, default=1))
+            waiting.append((reply, pool.submit(_all_modes, drafts, reply.ids, list(modes.values()))))
             progress.update(done / len(usable))
-        for answer, future in waiting:
+        for reply, future in waiting:
             for mode, tally in zip(modes, future.result(), strict=True):
-                for group in ("all", answer.example.task):
+                for group in ("all", reply.group):
                     totals[mode, group][0] += tally.tokens
                     totals[mode, group][1] += tally.rounds
     progress.update(1.0)

@@ -8,12 +8,9 @@ import torch
 from demo_models import MASK, PAD, RECIPE, STOP, random_drafter, random_target
 
 from engine.ddtree import build_chain_from_logits, build_ddtree_tree_from_logits
-from engine.demo.acceptance import Drafts, Tally, draft_everywhere, measure_acceptance, walk_rounds
-from engine.demo.evaluate import Answer
-from engine.demo.example import Example
-from engine.demo.export import embedding_matrix
-from engine.demo.generate_batch import generate_batch
-from engine.demo.train_drafter import tap
+from engine.train.acceptance import Drafts, Reply, Tally, draft_everywhere, measure_acceptance, walk_rounds
+from engine.train.frozen import embedding_matrix, tap
+from engine.train.generate_batch import generate_batch
 
 PROMPT = [3, 1, 4, 1, 5]
 
@@ -64,8 +61,8 @@ def test_measures_by_mode_and_task() -> None:
     prompts = [[3, 1, 4], [1, 5], [9, 2, 6]]
     replies = generate_batch(target, prompts, 20)
     answers = [
-        Answer(Example(task, "", "", "", "", "", ""), False, prompt, reply, True, "", None)
-        for task, prompt, reply in zip(("a", "b", "a"), prompts, replies, strict=True)
+        Reply(group, prompt, reply)
+        for group, prompt, reply in zip(("a", "b", "a"), prompts, replies, strict=True)
     ]
     measured = measure_acceptance(target, drafter, answers, (4, 20), workers=1)
     assert list(measured) == ["chain", "tree(4)", "tree(20)"]

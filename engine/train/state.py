@@ -51,8 +51,10 @@ def _own_weights(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 
 def write_facts(path: Path, facts: dict[str, Any]) -> None:
-    """What a finished stage found out, as JSON."""
-    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    """What a finished stage found out, as JSON, complete or not there at all."""
+    half = path.with_suffix(".part")
+    half.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    half.replace(path)
 
 
 def read_facts(path: Path) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from engine.demo.train_state import load_state, read_facts, save_state, write_facts
-from engine.demo.train_target import adamw, optimize
+from engine.train.optimizer import adamw, optimize
+from engine.train.state import load_state, read_facts, save_state, write_facts
 
 
 def network() -> nn.Sequential:

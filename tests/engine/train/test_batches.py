@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.demo.batches import Batch, batches, corpus_of, joined, last_prompt
-from engine.demo.corpus import Corpus
+from engine.train.batches import Batch, batches
+from engine.train.corpus import Corpus, corpus_of, joined, last_prompt
 
 PAD = 65535
 

@@ -7,45 +7,18 @@ computed exactly as it is when decoding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from engine.demo.corpus import Corpus
+from engine.train.corpus import Corpus
 
 _POOL = 64  # batches' worth of conversations that are sorted by length together
-
-
-def corpus_of(items: Iterable[tuple[Sequence[int], Sequence[bool]]]) -> Corpus:
-    """From (ids, which of them the model writes) pairs."""
-    pairs = list(items)
-    starts = np.cumsum([0, *(len(ids) for ids, _ in pairs)]).astype(np.int64)
-    flat = [np.zeros(0, np.uint16), *(np.asarray(ids, dtype=np.uint16) for ids, _ in pairs)]
-    answer = [np.zeros(0, np.bool_), *(np.asarray(written, dtype=np.bool_) for _, written in pairs)]
-    return Corpus(np.concatenate(flat), np.concatenate(answer), starts)
-
-
-def joined(parts: Sequence[Corpus]) -> Corpus:
-    """Several corpora as one."""
-    offsets = np.cumsum([0, *(len(part.ids) for part in parts)])
-    starts = [part.starts[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
-    return Corpus(
-        np.concatenate([part.ids for part in parts]),
-        np.concatenate([part.answer for part in parts]),
-        np.concatenate([*starts, offsets[-1:]]).astype(np.int64),
-    )
-
-
-def last_prompt(data: Corpus, index: int) -> list[int]:
-    """The ids of conversation ``index`` up to its last reply."""
-    start, stop = data.starts[index], data.starts[index + 1]
-    asked = np.flatnonzero(~data.answer[start:stop])
-    length = int(asked[-1]) + 1 if len(asked) else 0
-    return [int(token) for token in data.ids[start : start + length]]
 
 
 @dataclass(frozen=True)
@@ -67,23 +40,30 @@ class Batch:
 
 
 def batches(
-    data: Corpus, *, tokens: int, pad_id: int, seed: int, skip: int, max_length: int, multiple: int = 8
+    data: Corpus,
+    *,
+    tokens: int,
+    pad_id: int,
+    seed: int,
+    skip: int,
+    max_length: int,
+    multiple: int = 8,
+    epochs: int | None = None,
 ) -> Iterator[Batch]:
-    """Batches of at most ``tokens`` tokens for ever, reshuffled every epoch; the first ``skip`` are left out.
+    """Batches of at most ``tokens`` tokens, reshuffled every epoch, for ever unless ``epochs`` are given; the
+    first ``skip`` are left out.
 
     The order follows from the seed alone, so a resumed run goes on where it stopped.
     """
-    lengths = np.diff(data.starts)
+    lengths = data.lengths
     usable = np.flatnonzero((lengths > 1) & (lengths <= min(max_length, tokens)))
     if not len(usable):
         raise ValueError(f"no conversation has 2 to {min(max_length, tokens)} tokens")
-    epoch = 0
-    while True:
+    for epoch in count() if epochs is None else range(epochs):
         plan = _plan(usable, lengths, tokens, multiple, np.random.default_rng([seed, epoch]))
         for rows, width in plan[skip:]:
             yield _fill(data, rows, width, pad_id)
         skip = max(0, skip - len(plan))
-        epoch += 1
 
 
 def _plan(

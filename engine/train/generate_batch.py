@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from transformers import GenerationConfig, Qwen3_5ForCausalLM
+from transformers import GenerationConfig
 
 # Those that give zeros, not NaN, for a row that may see nothing: the padding's.
 _KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -14,12 +15,13 @@ _KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBacke
 
 @torch.inference_mode()
 def generate_batch(
-    model: Qwen3_5ForCausalLM,
+    model: Any,
     prompts: Sequence[Sequence[int]],
     limit: int,
     *,
     temperature: float = 0.0,
     seed: int = 0,
+    stop_ids: Iterable[int] | None = None,
 ) -> list[list[int]]:
     """Replies to prompts of any lengths, each ending in its stop token unless it hit the limit.
 
@@ -29,10 +31,11 @@ def generate_batch(
     Args:
         limit: most tokens of a reply.
         temperature: 0 is greedy.
+        stop_ids: None takes those of the model's config.
     """
     device = model.device
     pad_id = model.config.pad_token_id or 0
-    stops = set(_stop_ids(model))
+    stops = set(_stop_ids(model) if stop_ids is None else stop_ids)
     width = max(len(prompt) for prompt in prompts)
     ids = torch.full((len(prompts), width), pad_id, dtype=torch.long)
     mask = torch.zeros_like(ids)
@@ -40,12 +43,16 @@ def generate_batch(
         ids[row, width - len(prompt) :] = torch.tensor(list(prompt), dtype=torch.long)
         mask[row, width - len(prompt) :] = 1
     sampled = (
-        {"do_sample": True, "temperature": temperature, "top_k": 0}
+        {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
         if temperature > 0
         else {"do_sample": False}
     )
     config = GenerationConfig(  # type: ignore[no-untyped-call]
-        max_new_tokens=limit, pad_token_id=pad_id, eos_token_id=sorted(stops), **sampled
+        max_new_tokens=limit,
+        pad_token_id=pad_id,
+        eos_token_id=sorted(stops),
+        repetition_penalty=1.0,  # what is not said is taken from the model's own generation config
+        **sampled,
     )
     torch.manual_seed(seed)
     with sdpa_kernel(_KERNELS):
@@ -55,7 +62,7 @@ def generate_batch(
     return [_cut(row, stops) for row in rows[:, width:].tolist()]
 
 
-def _stop_ids(model: Qwen3_5ForCausalLM) -> list[int]:
+def _stop_ids(model: Any) -> list[int]:
     stops = model.config.eos_token_id
     return [stops] if isinstance(stops, int) else list(stops or [])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from demo_models import STOP, VOCAB, random_target
 
-from engine.demo.generate_batch import generate_batch
+from engine.train.generate_batch import generate_batch
 
 LIMIT = 30
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from demo_models import MASK, PAD, RECIPE, VOCAB, random_drafter, random_target
+from demo_models import PAD, RECIPE, random_drafter, random_drafter_config, random_target
 from torch.nn.functional import cross_entropy
 
-from engine.demo.batches import Batch, corpus_of
-from engine.demo.export import drafter_config, embedding_matrix
-from engine.demo.generate_batch import generate_batch
-from engine.demo.train_drafter import block_loss, draw_roots, tap, train_drafter
+from engine.demo.recipe import drafter_settings
+from engine.train.batches import Batch
+from engine.train.corpus import answered
+from engine.train.drafter_training import DrafterTraining, block_loss, draw_roots
+from engine.train.frozen import embedding_matrix, tap
+from engine.train.generate_batch import generate_batch
 
 
 def batch_of(rows: list[list[int]], replies: list[list[bool]], width: int) -> Batch:
@@ -68,21 +70,19 @@ def test_learns_the_targets_own_text(tmp_path: Path) -> None:
     target = random_target(seed=2)
     prompts = [[n, 2 * n, 3] for n in range(8)]
     replies = generate_batch(target, prompts, 24)
-    data = corpus_of(
-        (p + r, [False] * len(p) + [True] * len(r)) for p, r in zip(prompts, replies, strict=True)
-    )
+    data = answered(prompts, replies)
     recipe = dataclasses.replace(
         RECIPE, drafter_steps=150, drafter_seconds=60.0, drafter_rate=5e-3, blocks_per_row=8, max_length=64
     )
-    drafter, facts = train_drafter(
+    training = DrafterTraining(
         target,
         data,
-        recipe,
-        drafter_config(recipe, VOCAB, MASK),
+        drafter_settings(recipe),
+        random_drafter_config(recipe),
         pad_id=PAD,
         state=tmp_path / "drafter.safetensors",
-        device=torch.device("cpu"),
     )
+    facts, drafter = training.run(), training.drafter
     length = max(len(p) + len(r) for p, r in zip(prompts, replies, strict=True))
     rows = [p + r for p, r in zip(prompts, replies, strict=True)]
     written = [[False] * len(p) + [True] * len(r) for p, r in zip(prompts, replies, strict=True)]

@@ -12,13 +12,13 @@ class Schedule:
     """A run limited by steps and by seconds; the seconds of earlier, killed runs count.
 
     Attributes:
-        steps, seconds: the limits.
+        steps, seconds: the limits, infinite for none.
         warmup: steps over which the rate rises; not a time, which compiling at the start would eat.
         step: steps taken.
         spent: seconds spent before this process took over.
     """
 
-    steps: int
+    steps: float
     seconds: float
     warmup: int
     step: int = 0

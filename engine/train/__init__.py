@@ -1,0 +1,1 @@
+"""Training of DFlash drafters for any supported target: ``python -m engine.train``."""
