@@ -28,7 +28,7 @@ def run_bench(options: BenchOptions, engine_command: list[str] | None = None) ->
     """Measure, report, and say by the exit code what came of it.
 
     Raises:
-        EngineError: ``bench_file``, ``prompt_file``, ``usage``, ``no_drafter``, ``engine_start``; nothing was measured then.
+        EngineError: ``bench_file``, ``usage``, ``no_drafter``, ``engine_start``; nothing was measured then.
     """
     baseline = None if options.baseline is None else read_baseline(options.baseline)
     prompts = read_prompts(options.files, options.limit, options.wrap, options.load.model)

@@ -86,7 +86,9 @@ class Answers:
             save_corpus(path, part)
             tokens += int(part.answer.sum())
             done = max((number + 1) / len(self._plan), spent / self._settings.seconds)
-            progress.update(min(done, 0.99), f"{tokens:,} tokens  {tokens / (time.monotonic() - started):,.0f} tokens/s")
+            progress.update(
+                min(done, 0.99), f"{tokens:,} tokens  {tokens / (time.monotonic() - started):,.0f} tokens/s"
+            )
         progress.update(1.0, f"{tokens:,} tokens")
 
     def corpus(self) -> Corpus:

@@ -88,8 +88,8 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
         required=True,
         nargs="+",
         metavar="FILE[:FIELD]",
-        help="JSON lines or a JSON list with prompt, question, problem, text, messages or FIELD in each entry, "
-        "or .txt with a prompt a line; demo:COUNT draws questions of the demo's tasks",
+        help="JSON lines or a JSON list with prompt, question, problem, text, messages or FIELD in each "
+        "entry, or .txt with a prompt a line; demo:COUNT draws questions of the demo's tasks",
     )
     group.add_argument("--out", type=Path, required=True, help="folder to fill; a run there is resumed")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
@@ -114,7 +114,9 @@ def _add_shape(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--heads", type=_positive, metavar="N")
     group.add_argument("--key-value-heads", type=_positive, metavar="N")
     group.add_argument("--head-dim", type=_positive, metavar="N")
-    group.add_argument("--block-size", type=_positive, default=16, metavar="N", help="the root and the drafts")
+    group.add_argument(
+        "--block-size", type=_positive, default=16, metavar="N", help="the root and the drafts"
+    )
     group.add_argument("--taps", type=_numbers, metavar="N,N,...", help="target layers to read")
     group.add_argument(
         "--tap-count", type=_positive, default=5, metavar="N", help="or so many, spread over the target"
@@ -144,12 +146,16 @@ def _add_measuring(group: argparse._ArgumentGroup) -> None:
         metavar="FILE[:FIELD]",
         help="measure on these prompts at the end, not on the held-out ones; they are never trained on",
     )
-    group.add_argument("--per-source", type=_positive, default=100, metavar="N", help="of each of these files")
+    group.add_argument(
+        "--per-source", type=_positive, default=100, metavar="N", help="of each of these files"
+    )
     group.add_argument("--budgets", type=_numbers, default=(16, 64), metavar="N,N,...")
     group.add_argument(
         "--timed", type=_whole, default=8, metavar="N", help="answers whose speed is measured; 0 for none"
     )
-    group.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, help="processes that walk trees")
+    group.add_argument(
+        "--workers", type=_positive, default=os.cpu_count() or 1, help="processes that walk trees"
+    )
 
 
 def _positive(text: str) -> int:

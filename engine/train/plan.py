@@ -38,10 +38,13 @@ class ShapeWish:
         layers = int(config.num_hidden_layers)
         taps = self.taps if isinstance(self.taps, tuple) else spread_taps(self.taps, layers)
         if not taps or max(taps) >= layers or min(taps) < 0:
-            raise _bad(f"The taps {taps} are not all layers of this target.", f"It has layers 0 to {layers - 1}.")
+            raise _bad(
+                f"The taps {taps} are not all layers of this target.", f"It has layers 0 to {layers - 1}."
+            )
         if heads % kv_heads:
             raise _bad(
-                f"{kv_heads} key/value heads do not divide {heads} heads.", "Choose another --key-value-heads."
+                f"{kv_heads} key/value heads do not divide {heads} heads.",
+                "Choose another --key-value-heads.",
             )
         return DrafterShape(
             layers=self.layers,

@@ -50,7 +50,10 @@ def model_card(report: Mapping[str, Any]) -> str:
                 ("parameters", f"{drafter['parameters']:,}"),
                 ("layers", str(config["num_hidden_layers"])),
                 ("hidden size, MLP", f"{config['hidden_size']}, {config['intermediate_size']}"),
-                ("heads", f"{config['num_attention_heads']}, {config['num_key_value_heads']} for keys/values"),
+                (
+                    "heads",
+                    f"{config['num_attention_heads']}, {config['num_key_value_heads']} for keys/values",
+                ),
                 ("reads", f"outputs of target layers {taps}"),
                 ("block", f"{config['block_size']}: the root and {config['block_size'] - 1} drafts"),
                 ("mask token id", str(config["dflash_config"]["mask_token_id"])),
@@ -58,9 +61,7 @@ def model_card(report: Mapping[str, Any]) -> str:
             ],
         ),
         "## Training",
-        f"{answers['tokens']:,} tokens in {answers['answers']:,} answers that the target itself wrote: one "
-        f"greedy answer to each prompt, and {plan['answers']['samples']} sampled at temperature "
-        f"{plan['answers']['temperature']}, of at most {plan['answers']['limit']} tokens.",
+        _answers(answers, plan["answers"]),
         table(
             ("", ""),
             [
@@ -75,14 +76,21 @@ def model_card(report: Mapping[str, Any]) -> str:
         "Weighted loss and the chain's mean tokens a round, on the training's blocks and on held-out ones:",
         _curve(drafter["curve"]),
         "## Acceptance",
-        f"Mean tokens a round, greedy, along {measured:,} answers to prompts that were not trained on, each of "
-        f"at most {plan['answers']['limit']} tokens.",
+        f"Mean tokens a round, greedy, along {measured:,} answers to prompts that were not trained on.",
         _acceptance(report["acceptance"], report["measured"]),
         *_speed(report),
         "## Versions",
         ", ".join(f"{name} {value}" for name, value in report["versions"].items()),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _answers(answers: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    return (
+        f"{answers['tokens']:,} tokens in {answers['answers']:,} answers that the target itself wrote: to every "
+        f"prompt one greedy answer and {asked['samples']} sampled at temperature {asked['temperature']}, of at "
+        f"most {asked['limit']} tokens."
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -105,9 +113,8 @@ def _curve(curve: Sequence[Mapping[str, float]]) -> str:
 
 def _acceptance(acceptance: Mapping[str, Mapping[str, float]], measured: Mapping[str, int]) -> str:
     rows = [
-        (group, str(measured.get(group, sum(measured.values()))))
-        + tuple(f"{lengths[group]:.2f}" if group in lengths else "-" for lengths in acceptance.values())
-        for group in ["all", *measured]
+        (group, str(count), *(f"{lengths.get(group, 1):.2f}" for lengths in acceptance.values()))
+        for group, count in {"all": sum(measured.values()), **measured}.items()
     ]
     return table(("prompts", "answers", *acceptance), rows)
 
@@ -120,9 +127,8 @@ def _speed(report: Mapping[str, Any]) -> list[str]:
         (mode, f"{found['tokens_per_second']:,.1f}", f"{found['acceptance']:.2f}")
         for mode, found in speed.items()
     ]
-    return [
-        "## Speed",
-        f"Of decoding, the prompt's reading left out, on {report['versions']['device']}: "
-        f"{next(iter(speed.values()))['answers']} answers one after another, greedy.",
-        table(("mode", "tokens per second", "tokens a round"), rows),
-    ]
+    measured = (
+        f"{next(iter(speed.values()))['answers']} answers one after another, greedy, without the time that "
+        f"reading the prompt takes, on {report['versions']['device']}."
+    )
+    return ["## Speed", measured, table(("mode", "tokens per second", "tokens a round"), rows)]
