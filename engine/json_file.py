@@ -24,6 +24,11 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Write one object, readable by people too."""
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def bad_json(path: Path, detail: str) -> EngineError:
     """What to say about a file that holds no such object."""
     return EngineError(

@@ -87,9 +87,9 @@ def model_card(report: Mapping[str, Any]) -> str:
 
 def _answers(answers: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     return (
-        f"{answers['tokens']:,} tokens in {answers['answers']:,} answers that the target itself wrote: to every "
-        f"prompt one greedy answer and {asked['samples']} sampled at temperature {asked['temperature']}, of at "
-        f"most {asked['limit']} tokens."
+        f"{answers['tokens']:,} tokens in {answers['answers']:,} answers that the target itself wrote: to "
+        f"every prompt one greedy answer and {asked['samples']} sampled at temperature "
+        f"{asked['temperature']}, of at most {asked['limit']} tokens."
     )
 
 

@@ -12,13 +12,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from tiny_folders import LAYERS, MASK_ID, VOCAB_SIZE, drafter_dict, write_drafter, write_json, write_target
 
-from engine import load as load_module
 from engine.decode import generate
 from engine.errors import EngineError
 from engine.events import Finished, Loading, Prefilled, decode_event, encode_event
 from engine.load import STAGES, load_pair
 from engine.pair import Pair
-from engine.presets import Preset
+from engine.presets import PRESETS, Preset
 
 EditJson = Callable[..., None]
 
@@ -209,7 +208,7 @@ def test_other_dtypes(tiny_pair_folder: Path, dtype: str) -> None:
 def test_a_preset(tiny_pair_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target, drafter = str(tiny_pair_folder / "target"), str(tiny_pair_folder / "drafter")
     preset = Preset(name="tiny", target=target, drafter=drafter, note="")
-    monkeypatch.setitem(load_module.PRESETS, "tiny", preset)
+    monkeypatch.setitem(PRESETS, "tiny", preset)
     pair = load_pair("tiny", device="cpu")
     assert pair.info.drafter is not None
     assert (pair.info.target.name, pair.info.drafter.name) == ("tiny", "tiny drafter")
@@ -228,7 +227,7 @@ def test_a_template_that_refuses_the_warming_up(broken_pair_folder: Path) -> Non
 
 def test_a_demo_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Preset(name="demo", target=str(tmp_path / "no"), drafter=str(tmp_path / "no"), note="")
-    monkeypatch.setitem(load_module.PRESETS, "demo", missing)
+    monkeypatch.setitem(PRESETS, "demo", missing)
     assert refusal(lambda: load_pair("demo")).kind == "demo_missing"
 
 
