@@ -72,7 +72,6 @@ class DrafterTraining:
             skip=self.schedule.step,
             max_length=settings.max_length,
         )
-        self._roots = torch.Generator(device="cpu").manual_seed(settings.seed + self.schedule.step)
         self._heldout = [] if heldout is None else self._heldout_batches(heldout, pad_id)
 
     def run(self) -> dict[str, Any]:
@@ -123,7 +122,9 @@ class DrafterTraining:
     def _step(self) -> Tensor:
         """One optimizer step; the loss and the chain's mean acceptance length (2,), detached."""
         settings, batch = self.settings, next(self._batches)
-        roots = draw_roots(batch, settings.blocks_per_row, self._roots)
+        # A seed of its own for every step, so that a run that goes on draws what it would have drawn.
+        draws = torch.Generator(device="cpu").manual_seed(settings.seed * 1_000_003 + self.schedule.step)
+        roots = draw_roots(batch, settings.blocks_per_row, draws)
         self.tokens += batch.ids.numel()
         self.real_tokens += int(batch.real.sum())
         loss, length = block_loss(

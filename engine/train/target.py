@@ -76,5 +76,5 @@ class TrainTarget:
         """How many answers may be written side by side, prompts and answers of at most ``tokens`` tokens."""
         shape = target_shape(self.config.to_dict())
         each = shape.cache_bytes(tokens, self.place.dtype.itemsize)
-        most = int(self.place.free_memory() * _SHARE) // each
+        most = int(sum(self.place.rooms().values()) * _SHARE) // each
         return max(1, min(_MOST_ROWS if self.device.type == "cuda" else 32, most))
