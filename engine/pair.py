@@ -9,6 +9,7 @@ from engine.codec import Codec
 from engine.drafter import Drafter
 from engine.events import Loaded
 from engine.session import Session
+from engine.static.layers import capturable
 from engine.static.runner import StaticRunner
 from engine.target import Target
 
@@ -35,7 +36,7 @@ class Pair:
     def __post_init__(self) -> None:
         object.__setattr__(self, "session", Session(self.target, self.drafter))
         if self.on_device is None:
-            fits = self.target.device.type == "cuda" and self.target.fixed_shapes
+            fits = self.target.device.type == "cuda" and capturable(self.target)
             object.__setattr__(self, "on_device", fits)
 
     def described(self, info: Loaded) -> Pair:

@@ -24,7 +24,7 @@ from engine.errors import EngineError
 from engine.kernels.backend import wide
 from engine.rows import Rows
 from engine.settings import Verify
-from engine.spread import is_spread, layers_by_device
+from engine.spread import layers_by_device
 
 SUPPORTED_MODEL_TYPES = (
     "gpt_oss",
@@ -88,18 +88,6 @@ class Target:
     def windows(self) -> list[int | None]:
         """Per layer, the positions its sliding window covers; None without one."""
         return [self._window if kind == "sliding_attention" else None for kind in self.layer_kinds]
-
-    @property
-    def fixed_shapes(self) -> bool:
-        """Whether a pass can be captured in a CUDA graph, its steps the same whatever the values.
-
-        Not with experts, which are sent the rows that are routed to them, nor with rotary frequencies
-        that depend on the longest position, which transformers reads on the host, nor with layers on
-        several devices.
-        """
-        config = self.model.config
-        experts = any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
-        return not (experts or self.rotary_frequencies is None or is_spread(self._layers))
 
     @property
     def layers_on(self) -> dict[str, int]:

@@ -10,4 +10,5 @@ lengths and counts are device tensors of one int32, nothing waits for the device
     attention.py    attention of a tree over preallocated keys and values, writing and committing them
     elementwise.py  norms, SwiGLU, rotary
     draft_tree.py   candidates of every depth and the draft tree
+    experts.py      routing rows to experts, and the experts
 """

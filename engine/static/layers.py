@@ -16,6 +16,8 @@ from engine.cache import KeyValueRows
 from engine.kernels.attention import tree_attention
 from engine.kernels.elementwise import attention_inputs, rms_norm, rotary_angles, swiglu
 from engine.merged import project
+from engine.spread import is_spread
+from engine.static import experts
 from engine.static.cache import StaticCache
 from engine.target import Target
 
@@ -28,25 +30,47 @@ class Family:
         one_plus: norms multiply by 1 + weight.
         gated: the query projection also holds a gate on the attention's output.
         head_norms: queries and keys are normed per head.
+        sinks: attention has a sink per head.
     """
 
     one_plus: bool = False
     gated: bool = False
     head_norms: bool = True
+    sinks: bool = False
 
 
 FAMILIES = {
+    "gpt_oss": Family(head_norms=False, sinks=True),
     "llama": Family(head_norms=False),
     "qwen3": Family(),
+    "qwen3_5_moe_text": Family(one_plus=True, gated=True),
     "qwen3_5_text": Family(one_plus=True, gated=True),
+    "qwen3_moe": Family(),
+    "qwen3_next": Family(one_plus=True, gated=True),
 }
 
 
 def fusable(target: Target) -> bool:
     """Whether ``forward`` knows the target's layers."""
-    config = target.model.config
-    known = config.model_type in FAMILIES and config.hidden_act == "silu"
-    return known and target.rotary_frequencies is not None
+    config, mlps = target.model.config, [layer.mlp for layer in target.model.model.layers]
+    return (
+        config.model_type in FAMILIES
+        and config.hidden_act == "silu"
+        and target.rotary_frequencies is not None
+        and all(experts.is_known(mlp) for mlp in mlps if experts.is_mixture(mlp))
+    )
+
+
+def capturable(target: Target) -> bool:
+    """Whether a pass can be captured in a CUDA graph, its steps the same whatever the values.
+
+    Layers that ``forward`` knows can, and transformers' own unless they have experts, which are sent the rows
+    that are routed to them. None can with rotary frequencies that depend on the longest position, which
+    transformers reads on the host, or on several devices.
+    """
+    layers = target.model.model.layers
+    dense = not any(experts.is_mixture(layer.mlp) for layer in layers)
+    return (dense or fusable(target)) and target.rotary_frequencies is not None and not is_spread(layers)
 
 
 def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,7 +91,10 @@ def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Te
             mixed = _attend(layer.self_attn, normed, angles, cache, number, family)
         normed, total = _norm(layer.post_attention_layernorm, mixed, total, family)
         mlp = layer.mlp
-        added = mlp.down_proj(swiglu(*project(normed, mlp.gate_proj, mlp.up_proj)))
+        if experts.is_mixture(mlp):
+            added = experts.forward(mlp, normed)
+        else:
+            added = mlp.down_proj(swiglu(*project(normed, mlp.gate_proj, mlp.up_proj)))
     hidden, _ = _norm(model.norm, added, total, family)
     outputs[len(model.layers) - 1] = hidden
     features = [outputs[number] for number in target.tapped]
@@ -125,6 +152,7 @@ def _attend(
         module.scaling,
         depths=cache.rows.depths if window else None,
         window=window,
+        sinks=module.sinks if family.sinks else None,
         gate=gate,
     )
     projected: Tensor = module.o_proj(out.flatten(1))

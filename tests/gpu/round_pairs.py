@@ -17,6 +17,7 @@ from engine.events import Tokens
 from engine.pair import Pair
 from engine.presets import PRESETS
 from engine.published import Config, drafter
+from engine.static.layers import capturable
 from engine.target import Target
 
 BLOCK = 16
@@ -103,7 +104,7 @@ def random_pair(shape: str, context: int, device: torch.device, dtype: torch.dty
     target = Target(model.eval(), draft.config.target_layer_ids)
     codec: Any = NoText(settings["vocab_size"], 1)
     info: Any = SimpleNamespace()
-    return Pair(target, draft.eval(), codec, info, on_device=target.fixed_shapes)
+    return Pair(target, draft.eval(), codec, info, on_device=capturable(target))
 
 
 def _one_plus(kind: str, of_target: bool, name: str) -> bool:

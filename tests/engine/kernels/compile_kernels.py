@@ -20,7 +20,8 @@ from triton.runtime.jit import JITFunction
 from engine.ddtree import DraftTree
 from engine.kernels.attention import LayerBuffers
 from engine.kernels.delta import TreeSolution
-from engine.kernels.jit import attention, delta, delta_inputs, delta_state, draft_tree, elementwise
+from engine.kernels.experts import ExpertWeights
+from engine.kernels.jit import attention, delta, delta_inputs, delta_state, draft_tree, elementwise, experts
 from engine.kernels.jit import logits as jit_logits
 from engine.kernels.jit import record as jit_record
 from engine.kernels.jit import walk as jit_walk
@@ -119,6 +120,15 @@ def main() -> None:
     elementwise.attention_inputs(
         query, query[:, :2], query[:, :2], cos, cos, keys, keys, one, q_weight=weight, k_weight=weight
     )
+
+    chosen, scores = experts.route(x[:, :20], 4, normalise=True)
+    plain = ExpertWeights(empty(20, 96, 64, dtype=HALF), empty(20, 64, 48, dtype=HALF))
+    turned = empty(20, 64, 96, dtype=HALF), empty(20, 48, 64, dtype=HALF)
+    biases = empty(20, 96, dtype=HALF), empty(20, 64, dtype=HALF)
+    for some in (1, rows):
+        args = x[:some], chosen[:some], scores[:some]
+        experts.experts(*args, plain, shared=x[:some], shared_gate=weight)
+        experts.experts(*args, ExpertWeights(*turned, *biases, clamp=(7.0, 1.7)))
 
 
 if __name__ == "__main__":
