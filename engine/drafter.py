@@ -194,7 +194,11 @@ class Drafter(nn.Module):
 
         ``head`` is the target's output head; multiplier and soft cap are the drafter's own.
         """
-        logits = cast(Tensor, head(hidden[..., 1:, :]))
+        return self.slot_logits(hidden[..., 1:, :], head)
+
+    def slot_logits(self, hidden: Tensor, head: nn.Module) -> Tensor:
+        """The same for slots that are not in blocks: (..., hidden) -> (..., vocabulary)."""
+        logits = cast(Tensor, head(hidden))
         if self.config.output_multiplier != 1.0:
             logits = logits * self.config.output_multiplier
         cap = self.config.final_logit_softcapping

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
 
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig
@@ -24,6 +25,8 @@ from engine.train.progress import Progress
 from engine.train.schedule import Schedule
 from engine.train.settings import TrainSettings
 from engine.train.state import load_state, save_state
+
+_LOGITS_AT_ONCE = 2**28
 
 
 class DrafterTraining:
@@ -221,12 +224,28 @@ def block_loss(
     ids[..., 0] = batch.ids.gather(1, roots)
     embeddings = drafter.embed(ids, embedding_matrix(target))
     with mixed:
-        hidden = drafter.forward_blocks(embeddings, features, roots)
-        logits = drafter.logits(hidden, target.get_output_embeddings())
-    each = cross_entropy(logits.flatten(0, 2).float(), labels.flatten(), reduction="none").view(labels.shape)
-    weights = counted * torch.exp(-torch.arange(size - 1, device=roots.device) / slot_decay)
+        hidden = drafter.forward_blocks(embeddings, features, roots)[..., 1:, :]
+        each, right = _judge(drafter, target.get_output_embeddings(), hidden[counted], labels[counted])
+    decay = torch.exp(-torch.arange(size - 1, device=roots.device) / slot_decay)
+    weights = decay.expand_as(counted)[counted]
     loss = (each * weights).sum() / weights.sum().clamp(min=1e-6)
-    with torch.no_grad():
-        right = (counted & (logits.argmax(-1) == labels)).cumprod(-1).sum(-1)
-        length = (right + 1).float().mean()
-    return loss, length
+    agreed = torch.zeros_like(counted).masked_scatter(counted, right)
+    return loss, (agreed.cumprod(-1).sum(-1) + 1).float().mean()
+
+
+def _judge(drafter: Drafter, head: nn.Module, hidden: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of each of S slots, and whether its likeliest token is right: (S, hidden), (S,) -> (S,)
+    twice. A vocabulary's worth of logits for every slot at once would fill the memory: some are computed at a
+    time, and again when gradients are taken."""
+
+    def judge(some: Tensor, theirs: Tensor) -> tuple[Tensor, Tensor]:
+        logits = drafter.slot_logits(some, head).float()
+        return cross_entropy(logits, theirs, reduction="none"), logits.detach().argmax(-1) == theirs
+
+    count = max(1, _LOGITS_AT_ONCE // drafter.config.vocab_size)
+    parts = [
+        checkpoint(judge, some, theirs, use_reentrant=False)
+        for some, theirs in zip(torch.split(hidden, count), torch.split(labels, count), strict=True)
+    ]
+    each, right = zip(*parts, strict=True)
+    return torch.cat(each), torch.cat(right)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from demo_models import PAD, RECIPE, random_drafter, random_drafter_config, random_target
+from demo_models import PAD, RECIPE, VOCAB, random_drafter, random_drafter_config, random_target
 from torch.nn.functional import cross_entropy
 
 from engine.demo.recipe import drafter_settings
+from engine.train import drafter_training
 from engine.train.batches import Batch
 from engine.train.corpus import answered
 from engine.train.drafter_training import DrafterTraining, block_loss, draw_roots
@@ -62,6 +63,27 @@ def test_loss_is_the_weighted_cross_entropy_of_the_tokens_to_come(root: int) -> 
     while right < slots and int(logits[right].argmax()) == text[root + 1 + right]:
         right += 1
     assert float(length) == right + 1
+
+
+def test_loss_and_gradients_do_not_depend_on_how_many_logits_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = random_target(seed=2)
+    text = torch.randint(0, 30, (40,), generator=torch.Generator().manual_seed(1)).tolist()
+    batch = batch_of([text, text[:9]], [[False] * 5 + [True] * 35, [False] * 5 + [True] * 4], width=40)
+    roots = draw_roots(batch, 6, torch.Generator().manual_seed(0))
+
+    def found() -> tuple[torch.Tensor, ...]:
+        drafter = random_drafter(seed=5)
+        loss, length = block_loss(target, drafter, batch, roots, slot_decay=3.0)
+        loss.backward()
+        grad = drafter.fc.weight.grad
+        assert grad is not None
+        return loss.detach(), length, grad
+
+    whole = found()
+    monkeypatch.setattr(drafter_training, "_LOGITS_AT_ONCE", 7 * VOCAB)
+    for got, expected in zip(found(), whole, strict=True):
+        torch.testing.assert_close(got, expected)
+    assert float(whole[2].abs().max()) > 0
 
 
 @pytest.mark.slow
