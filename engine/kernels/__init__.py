@@ -10,5 +10,8 @@ lengths and counts are device tensors of one int32, nothing waits for the device
     attention.py    attention of a tree over preallocated keys and values, writing and committing them
     elementwise.py  norms, SwiGLU, rotary
     draft_tree.py   candidates of every depth and the draft tree
+    logits.py       best entries, log-sum-exp and ranks of rows of logits
+    walk.py         the accepted path and where it ends the text
+    record.py       the record of a round and the text moved on
     experts.py      routing rows to experts, and the experts
 """

@@ -49,8 +49,18 @@ def time_solve(report: Report, kernels: Any, clock: Clock, sizes: Sizes, rows: i
 
 
 def time_commit(report: Report, kernels: Any, clock: Clock, sizes: Sizes) -> None:
-    """All layers in one launch."""
-    device, layers, rows = report.device, sizes.delta_layers, sizes.block
+    """All layers in one launch, a path of half a block."""
+    states, kept, path = commit_inputs(sizes, report.device)
+    count = one(sizes.block // 2, report.device)
+    us = clock([lambda: kernels.tree_delta_commit(states, kept, path, count, states)])
+    report.time("tree_delta_commit, all layers", len(path), us, TB_per_s=2 * states.numel() * 4 / us / 1e6)
+    per_node = sum(x[:, 0].numel() * 4 for x in (kept.k, kept.u, kept.decay))
+    report.ratios["kept per node, all layers, MiB"] = per_node / MIB
+
+
+def commit_inputs(sizes: Sizes, device: str) -> tuple[Tensor, TreeSolution, Tensor]:
+    """States of all layers, the solution of a block's rows, and their path."""
+    layers, rows = sizes.delta_layers, sizes.block
     (HK, HV), (DK, DV) = sizes.delta_heads, sizes.delta_dims
     kept = TreeSolution(
         torch.randn(layers, rows, HK, DK, device=device),
@@ -58,11 +68,7 @@ def time_commit(report: Report, kernels: Any, clock: Clock, sizes: Sizes) -> Non
         -torch.rand(layers, rows, HV, device=device),
     )
     states = torch.randn(layers, HV, DK, DV, device=device)
-    path, count = torch.arange(rows, dtype=torch.int32, device=device), one(rows // 2, device)
-    us = clock([lambda: kernels.tree_delta_commit(states, kept, path, count, states)])
-    report.time("tree_delta_commit, all layers", rows, us, TB_per_s=2 * states.numel() * 4 / us / 1e6)
-    per_node = sum(x[:, 0].numel() * 4 for x in (kept.k, kept.u, kept.decay))
-    report.ratios["kept per node, all layers, MiB"] = per_node / MIB
+    return states, kept, torch.arange(rows, dtype=torch.int32, device=device)
 
 
 def delta_layer(rows: int, sizes: Sizes, device: str, seed: int) -> list[Tensor]:

@@ -1,6 +1,6 @@
-"""Times launch parameters of the two kernels with the most to choose.
+"""Times launch parameters of the kernels with the most to choose.
 
-``python tests/gpu/sweep_kernels.py OUT.json``, on a GPU.
+``python tests/gpu/sweep_kernels.py OUT.json [KERNEL …]``, on a GPU.
 What this finds goes into the launchers' defaults; nothing is tuned while decoding. Compiling takes longer
 than timing: first so many processes run every variant once, side by side, and leave it in Triton's cache.
 """
@@ -23,10 +23,12 @@ if __name__ == "__main__":
 import torch
 from kernel_checks import Tree, one
 from kernel_report import Clock, Report, Sizes
-from kernel_times import delta_layer
+from kernel_times import commit_inputs, delta_layer
 
 from engine.kernels.jit.attention import tree_attention
 from engine.kernels.jit.delta import tree_delta
+from engine.kernels.jit.delta_state import tree_delta_commit
+from engine.kernels.jit.logits import row_statistics
 
 COMPILERS = 14
 CONTEXTS = (1024, 32768)
@@ -80,25 +82,67 @@ def attention_variants(sizes: Sizes, rows: int, context: int) -> Iterator[Varian
         yield "attention", rows, options, calls
 
 
-def variants(sizes: Sizes) -> Iterator[Variant]:
-    for rows in (16, 65, 257):
-        yield from delta_variants(sizes, rows)
-    for context, rows in itertools.product(CONTEXTS, (1, 16, 65)):
-        yield from attention_variants(sizes, rows, context)
+def commit_variants(sizes: Sizes) -> Iterator[Variant]:
+    """For paths of 1, 5 and all rows of a block."""
+    device, states, kept, path = "cuda", *commit_inputs(sizes, "cuda")
+    shapes = itertools.product((16, 32, 64, 128), (2, 4, 8), (1, 2, 4))
+    for count, (tile, warps, together) in itertools.product((1, 5, 16), shapes):
+        if 2 <= tile // warps <= 16:
+            options = {"tile": tile, "warps": warps, "together": together}
+
+            def calls(count: int = count, options: dict[str, int] = options) -> list[Callable[[], object]]:
+                n = one(count, device)
+                return [lambda: tree_delta_commit(states, kept, path, n, states, **options)] * 2
+
+            yield "tree_delta_commit", count, options, calls
 
 
-def compile_share(sizes: Sizes, share: int) -> None:
-    for number, (*_, calls) in enumerate(variants(sizes)):
+def statistics_variants(sizes: Sizes) -> Iterator[Variant]:
+    vocab = sizes.vocabularies[0]
+    for rows in (1, 65):
+        logits = [torch.randn(rows, vocab, dtype=torch.bfloat16, device="cuda") for _ in range(4)]
+        for share, warps in itertools.product((1024, 2048, 4096, 8192), (1, 2, 4, 8)):
+            if 16 <= share // (32 * warps) <= 64:
+                options = {"share": share, "warps": warps}
+
+                def calls(
+                    logits: list[torch.Tensor] = logits, options: dict[str, int] = options
+                ) -> list[Callable[[], object]]:
+                    return [lambda x=x: row_statistics(x, **options) for x in logits]
+
+                yield "row_statistics", rows, options, calls
+
+
+def variants(sizes: Sizes, wanted: list[str]) -> Iterator[Variant]:
+    for kernel, each in (
+        ("tree_delta", [lambda r=r: delta_variants(sizes, r) for r in (16, 65, 257)]),
+        (
+            "attention",
+            [
+                lambda c=c, r=r: attention_variants(sizes, r, c)
+                for c, r in itertools.product(CONTEXTS, (1, 16, 65))
+            ],
+        ),
+        ("tree_delta_commit", [lambda: commit_variants(sizes)]),
+        ("row_statistics", [lambda: statistics_variants(sizes)]),
+    ):
+        if not wanted or kernel in wanted:
+            for some in each:
+                yield from some()
+
+
+def compile_share(sizes: Sizes, share: int, wanted: list[str]) -> None:
+    for number, (*_, calls) in enumerate(variants(sizes, wanted)):
         if number % COMPILERS == share:
             with contextlib.suppress(Exception):  # the timing pass reports it
                 calls()[0]()
 
 
-def main(out: Path) -> None:
+def main(out: Path, wanted: list[str]) -> None:
     report, sizes = Report("cuda"), Sizes()
     clock = Clock("cuda", 7)
     with torch.inference_mode():
-        for kernel, rows, options, calls in variants(sizes):
+        for kernel, rows, options, calls in variants(sizes, wanted):
 
             def measure(
                 kernel: str = kernel,
@@ -122,12 +166,12 @@ def main(out: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--compile":
-        compile_share(Sizes(), int(sys.argv[2]))
+        compile_share(Sizes(), int(sys.argv[2]), sys.argv[3:])
     else:
         processes = [
-            subprocess.Popen([sys.executable, __file__, "--compile", str(share)])
+            subprocess.Popen([sys.executable, __file__, "--compile", str(share), *sys.argv[2:]])
             for share in range(COMPILERS)
         ]
         for process in processes:
             process.wait()
-        main(Path(sys.argv[1]))
+        main(Path(sys.argv[1]), sys.argv[2:])

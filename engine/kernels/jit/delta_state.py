@@ -8,7 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from engine.kernels.delta import TreeSolution
-from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, packed, power_of_two
+from engine.kernels.jit.launch import innermost_contiguous, on_device, packed, power_of_two
 
 
 @triton.jit
@@ -79,7 +79,7 @@ def _commit(
     DV: tl.constexpr,
     BDK: tl.constexpr,
     BV: tl.constexpr,
-    BLOCK: tl.constexpr,
+    TOGETHER: tl.constexpr,
 ):
     head = tl.program_id(1)
     layer = tl.program_id(2).to(tl.int64)
@@ -92,28 +92,19 @@ def _commit(
     before = tl.load(state + place, mask=inside, other=0.0).to(tl.float32)
     n = tl.load(count)
     line = decay + layer * decay_layer + head
-    end = 0.0
-    if n > 0:
-        end = tl.load(line + tl.load(path + n - 1) * HV)
+    last = tl.load(path + n - 1, mask=n > 0, other=0)
+    end = tl.load(line + last * HV, mask=n > 0, other=0.0)
     s = tl.exp(end) * before
-    for start in range(0, n, BLOCK):
-        steps = start + tl.arange(0, BLOCK)
-        taken = steps < n
-        rows = tl.load(path + steps, mask=taken, other=0)
-        keys = tl.load(
-            k + layer * k_layer + rows[:, None] * k_row + shared * k_head + dims[None, :],
-            mask=taken[:, None] & (dims[None, :] < DK),
-            other=0.0,
-        ).to(tl.float32)
-        own = tl.load(
-            u + layer * u_layer + (rows[:, None] * HV + head) * DV + values[None, :],
-            mask=taken[:, None] & (values[None, :] < DV),
-            other=0.0,
-        )
-        remaining = tl.exp(end - tl.load(line + rows * HV, mask=taken, other=0.0))
-        remaining = tl.where(taken, remaining, 0.0)
-        # Exact float32: the state lives for the whole text, and this product is small.
-        s += tl.dot(tl.trans(keys * remaining[:, None]), own, input_precision="ieee")
+    k += layer * k_layer + shared * k_head
+    u += layer * u_layer + head * DV
+    for start in range(0, n, TOGETHER):
+        for ahead in tl.static_range(TOGETHER):  # these loads are under way together
+            step = start + ahead
+            row = tl.load(path + step, mask=step < n, other=0)
+            remaining = tl.where(step < n, tl.exp(end - tl.load(line + row * HV)), 0.0)
+            key = tl.load(k + row * k_row + dims, mask=dims < DK, other=0.0).to(tl.float32)
+            own = tl.load(u + row * HV * DV + values, mask=values < DV, other=0.0)
+            s += (key * remaining)[:, None] * own[None, :]
     tl.store(out + place, s, mask=inside)
 
 
@@ -163,19 +154,32 @@ def delta_step(
 
 
 def tree_delta_commit(
-    state: Tensor, solution: TreeSolution, path: Tensor, count: Tensor, out: Tensor
+    state: Tensor,
+    solution: TreeSolution,
+    path: Tensor,
+    count: Tensor,
+    out: Tensor,
+    *,
+    tile: int = 64,
+    together: int = 4,
+    warps: int = 4,
 ) -> Tensor:
-    """``engine.kernels.delta.tree_delta_commit``."""
+    """``engine.kernels.delta.tree_delta_commit``.
+
+    Args:
+        tile: value dimensions of a program.
+        together: rows whose loads are under way at a time.
+    """
     k, u, decay = solution.k, packed(solution.u), packed(solution.decay)
     *layers, HV, DK, DV = state.shape
     innermost_contiguous(k)
     stacked = bool(layers)
-    BDK, BV = max(MIN_DOT, power_of_two(DK)), min(64, max(MIN_DOT, power_of_two(DV)))
+    BDK, BV = power_of_two(DK), min(tile, power_of_two(DV))
     with on_device(state):
         _commit[(triton.cdiv(DV, BV), HV, layers[0] if stacked else 1)](
             packed(state), k, u, decay, path, count, packed(out),
             HV * DK * DV, k.stride(0) if stacked else 0, k.stride(-3), k.stride(-2),
             u.stride(0) if stacked else 0, decay.stride(0) if stacked else 0, HV,
-            HV // k.shape[-2], DK, DV, BDK, BV, MIN_DOT, num_warps=4,
+            HV // k.shape[-2], DK, DV, BDK, BV, together, num_warps=warps,
         )  # fmt: skip
     return out

@@ -11,7 +11,7 @@ from engine.kernels.jit.launch import innermost_contiguous, on_device, power_of_
 from engine.kernels.logits import RowStatistics
 
 SHARE = 4096
-"""Entries a program reads."""
+"""Entries of a row that a program reads."""
 
 
 @triton.jit
@@ -68,17 +68,17 @@ def _count_better(logits, row_at, token_at, counts, logits_row, D, V, BV: tl.con
     tl.store(counts + share, tl.sum(better.to(tl.int32), axis=0))
 
 
-def row_statistics(logits: Tensor) -> RowStatistics:
+def row_statistics(logits: Tensor, *, share: int = SHARE, warps: int = 4) -> RowStatistics:
     """``engine.kernels.logits.row_statistics``."""
     R, V = logits.shape
     innermost_contiguous(logits)
-    S = triton.cdiv(V, SHARE)
+    S = triton.cdiv(V, share)
     ids = logits.new_empty(R, S, dtype=torch.int32)
     numbers = logits.new_empty(3, R, S, dtype=torch.float32)
     best_id = logits.new_empty(R, dtype=torch.int64)
     statistics = logits.new_empty(3, R, dtype=torch.float32)
     with on_device(logits):
-        _row_shares[(S, R)](logits, ids, numbers, logits.stride(0), R, V, S, SHARE, num_warps=4)
+        _row_shares[(S, R)](logits, ids, numbers, logits.stride(0), R, V, S, share, num_warps=warps)
         _row_join[(R,)](ids, numbers, best_id, statistics, R, V, S, power_of_two(S), num_warps=1)
     return RowStatistics(best_id, *statistics)
 
