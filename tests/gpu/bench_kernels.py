@@ -35,9 +35,6 @@ from kernel_times import measure_copy, time_attention, time_build, time_delta, t
 from round_checks import check_append, check_close, check_rank, check_statistics, check_walk
 from tree_checks import check_broken_candidates, check_candidates, check_tree, check_whole_build
 
-STAGES = ("copy", "checks", "delta", "attention", "small")
-"""``copy`` is what the bandwidths of the others are compared with."""
-
 
 def check_all(report: Report, kernels: Any, sizes: Sizes) -> None:
     """Errors at the sizes that are timed."""
@@ -153,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path, help="JSON file to write")
-    parser.add_argument("--stages", choices=STAGES, nargs="+", default=STAGES)
+    parser.add_argument("--only", choices=["checks", "times"])
     parser.add_argument("--cpu", action="store_true", help="dry run: tiny sizes, plain torch")
     options = parser.parse_args(arguments)
     begun = time.monotonic()
@@ -171,10 +168,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "build": lambda: time_build(report, kernels, clock, sizes),
     }
     seconds = {}
-    for name in options.stages:
+    for name, stage in stages.items():
+        if options.only and (options.only == "checks") != (name == "checks"):
+            continue
         before = time.monotonic()
         with torch.inference_mode():
-            report.attempt(name, stages[name])
+            report.attempt(name, stage)
         seconds[name] = round(time.monotonic() - before, 1)
     print(table(report))
     print(f"seconds: {seconds}, {time.monotonic() - begun:.0f} in all")

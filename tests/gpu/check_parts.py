@@ -82,7 +82,7 @@ def _test_rows(file: str, path: Path) -> Iterator[Row]:
 
 def kernel_checks_part(folder: Path, cpu: bool) -> Part:
     result = folder / "kernel-checks.json"
-    command = [str(HERE / "bench_kernels.py"), str(result), "--stages", "checks", *["--cpu"] * cpu]
+    command = [str(HERE / "bench_kernels.py"), str(result), "--only", "checks", *["--cpu"] * cpu]
     return Part("kernel-checks", command, 60, False, result, _kernel_check_rows)
 
 
@@ -95,8 +95,7 @@ def _kernel_check_rows(path: Path) -> Iterator[Row]:
 
 def kernel_times_part(folder: Path, cpu: bool) -> Part:
     result = folder / "kernel-times.json"
-    stages = ["copy", "delta", "attention", "small"]
-    command = [str(HERE / "bench_kernels.py"), str(result), "--stages", *stages, *["--cpu"] * cpu]
+    command = [str(HERE / "bench_kernels.py"), str(result), "--only", "times", *["--cpu"] * cpu]
     return Part("kernel-times", command, 45, True, result, _kernel_time_rows)
 
 
