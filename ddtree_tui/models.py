@@ -67,7 +67,7 @@ def details(pair: SizedPair) -> Iterator[str]:
         yield _row(role, model.weight_bytes(BFLOAT16), [model.bytes(at, BFLOAT16) for at in contexts])
     if pair.drafter is not None:
         yield _row("together", pair.weight_bytes(BFLOAT16), [pair.bytes(at, BFLOAT16) for at in contexts])
-    yield "  Weights alone, then with the caches of that many tokens."
+    yield "  Weights alone, then with the caches of that many tokens and what rounds of 64 nodes take."
 
 
 def _contexts(pair: SizedPair) -> list[int]:

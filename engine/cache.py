@@ -39,18 +39,26 @@ class DeltaRunner(ABC):
 
 
 class KeyValueRows:
-    """Keys and values of one attention layer, written in place into growing buffers (1, H, capacity, d)."""
+    """Keys and values of one attention layer, written in place into growing buffers (1, H, capacity, d).
 
-    def __init__(self) -> None:
+    Args:
+        limit: most rows there will ever be; buffers double no further.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
         self.length = 0
+        self._limit = limit
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add pending rows (1, H, R, d) behind the committed ones; all rows so far come back."""
         end = self.length + keys.shape[2]
-        self._keys = _with_room(self._keys, keys, self.length, end)
-        self._values = _with_room(self._values, values, self.length, end)
+        capacity = max(256, 2 * end)
+        if self._limit is not None:
+            capacity = max(end, min(capacity, self._limit))
+        self._keys = _with_room(self._keys, keys, self.length, end, capacity)
+        self._values = _with_room(self._values, values, self.length, end, capacity)
         self._keys[:, :, self.length : end] = keys
         self._values[:, :, self.length : end] = values
         return self._keys[:, :, :end], self._values[:, :, :end]
@@ -65,8 +73,8 @@ class KeyValueRows:
     def reserve(self, capacity: int) -> None:
         """Make room for ``capacity`` rows; a no-op once there is."""
         keys, values = self.buffers()
-        self._keys = _with_room(keys, keys[:, :, :0], self.length, capacity, exactly=True)
-        self._values = _with_room(values, values[:, :, :0], self.length, capacity, exactly=True)
+        self._keys = _with_room(keys, keys[:, :, :0], self.length, capacity, capacity)
+        self._values = _with_room(values, values[:, :, :0], self.length, capacity, capacity)
 
     def buffers(self) -> tuple[Tensor, Tensor]:
         """The whole buffers, committed rows first, (1, H, capacity, d) each."""
@@ -80,12 +88,9 @@ class KeyValueRows:
         return keys[:, :, : self.length], values[:, :, : self.length]
 
 
-def _with_room(
-    buffer: Tensor | None, like: Tensor, used: int, needed: int, *, exactly: bool = False
-) -> Tensor:
+def _with_room(buffer: Tensor | None, like: Tensor, used: int, needed: int, capacity: int) -> Tensor:
     if buffer is not None and buffer.shape[2] >= needed:
         return buffer
-    capacity = needed if exactly else max(256, 2 * needed)
     # Zeros, not garbage: attention may read masked rows, and 0 · NaN is NaN.
     grown = like.new_zeros(*like.shape[:2], capacity, like.shape[3])
     if buffer is not None:
@@ -131,11 +136,15 @@ class Snapshot:
 
 
 class TargetCache:
-    """One entry per layer. Passed to transformers' attention modules as their cache."""
+    """One entry per layer. Passed to transformers' attention modules as their cache.
 
-    def __init__(self, layer_kinds: list[str]) -> None:
+    Args:
+        limit: most rows there will ever be, pending ones included.
+    """
+
+    def __init__(self, layer_kinds: list[str], limit: int | None = None) -> None:
         self.layers: list[DeltaState | KeyValueRows] = [
-            DeltaState() if kind == "linear_attention" else KeyValueRows() for kind in layer_kinds
+            DeltaState() if kind == "linear_attention" else KeyValueRows(limit) for kind in layer_kinds
         ]
         self.length = 0
         self.rows: Rows | None = None

@@ -32,11 +32,19 @@ class DrafterContext:
     """Keys and values of the accepted tokens' features, per layer, at positions 0 .. length - 1.
 
     The buffers have room beyond ``length``: a forward writes its block's rows there, and the next
-    ``extend`` or block writes over them. They grow by doubling.
+    ``extend`` or block writes over them. They grow by doubling, up to ``limit`` rows if there is one.
     """
 
-    def __init__(self, config: DFlashConfig, device: torch.device, dtype: torch.dtype, capacity: int) -> None:
+    def __init__(
+        self,
+        config: DFlashConfig,
+        device: torch.device,
+        dtype: torch.dtype,
+        capacity: int,
+        limit: int | None = None,
+    ) -> None:
         self.length = 0
+        self._limit = limit
         shape = (1, config.num_key_value_heads, capacity, config.head_dim)
         layers = range(config.num_hidden_layers)
         self.keys = [torch.zeros(shape, device=device, dtype=dtype) for _ in layers]
@@ -61,7 +69,8 @@ class DrafterContext:
         """Make room for ``rows`` rows in all."""
         if rows <= self.capacity:
             return
-        extra = max(rows, 2 * self.capacity) - self.capacity
+        doubled = 2 * self.capacity if self._limit is None else min(2 * self.capacity, self._limit)
+        extra = max(rows, doubled) - self.capacity
         for buffers in (self.keys, self.values):
             for layer, buffer in enumerate(buffers):
                 buffers[layer] = pad(buffer, (0, 0, 0, extra))
@@ -109,9 +118,10 @@ class Drafter(nn.Module):
         rows, scale = embedding(ids, weight), self.config.input_embedding_scale
         return rows if scale == 1.0 else rows * scale
 
-    def new_context(self, capacity: int = _MIN_CAPACITY) -> DrafterContext:
-        """An empty context with room for ``capacity`` rows (it grows when needed)."""
-        return DrafterContext(self.config, self.device, self.dtype, capacity)
+    def new_context(self, capacity: int = _MIN_CAPACITY, limit: int | None = None) -> DrafterContext:
+        """An empty context with room for ``capacity`` rows. It grows when needed; ``limit``: most rows there
+        will ever be."""
+        return DrafterContext(self.config, self.device, self.dtype, capacity, limit)
 
     @torch.no_grad()
     def extend(self, context: DrafterContext, features: Tensor) -> None:

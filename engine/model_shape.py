@@ -9,9 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.room import MAX_PENDING, SPARE_ROWS
+
 Kind = Literal["full_attention", "sliding_attention", "linear_attention"]
 STATE_BYTES = 4
 """Recurrent states are float32, whatever the weights are."""
+COPIES = 3
+"""Of states and windows beside the text's own: of the text up to the next turn, of the text as rounds on the
+device go on from it, and of that before a commit that can be taken back."""
+ROWS = 65
+"""Of a tree of the default budget, for which the memory of rounds is told."""
+BLOCK = 16
+"""Of a drafter whose config does not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,9 @@ class ModelShape:
         per_token: keys and values cached per token, in the weights' dtype.
         windows: values of the convolutions' windows, in the weights' dtype.
         states: values of the recurrent states.
+        kept: values that rounds keep beside the caches, in the weights' dtype: room for a tree behind the
+            longest text, copies of the windows, inputs of a tree's rows, logits.
+        kept_wide: the same in float32: copies of the states, solutions of a tree's rows.
         context_length: tokens, at most.
         layer_kinds: one per layer.
     """
@@ -61,6 +73,8 @@ class ModelShape:
     per_token: int
     windows: int = 0
     states: int = 0
+    kept: int = 0
+    kept_wide: int = 0
     context_length: int
     layer_kinds: tuple[str, ...]
 
@@ -71,9 +85,13 @@ class ModelShape:
     def weight_bytes(self, itemsize: int) -> int:
         return self.parameters * itemsize
 
+    def round_bytes(self, itemsize: int) -> int:
+        """Bytes that rounds of the default budget keep beside weights and caches."""
+        return self.kept * itemsize + self.kept_wide * STATE_BYTES
+
     def bytes(self, context: int, itemsize: int) -> int:
-        """Weights and caches."""
-        return self.weight_bytes(itemsize) + self.cache_bytes(context, itemsize)
+        """Weights, caches, and what rounds keep beside them."""
+        return self.weight_bytes(itemsize) + self.cache_bytes(context, itemsize) + self.round_bytes(itemsize)
 
 
 def target_shape(config: Mapping[str, Any]) -> ModelShape:
@@ -92,6 +110,8 @@ def target_shape(config: Mapping[str, Any]) -> ModelShape:
     attention, per_layer = _attention(config, family)
     linear = kinds.count("linear_attention")
     delta, window, state = _delta(config) if linear else (0, 0, 0)
+    inputs, solution = _pending(config) if linear else (0, 0)
+    logits = (ROWS + BLOCK) * vocab  # the target's, and the drafter's through the same head
     mlps = sum(_mlp(config, family, number) for number in range(len(kinds)))
     embeddings = vocab * hidden * (1 if config["tie_word_embeddings"] else 2)
     attentive = len(kinds) - linear
@@ -100,6 +120,8 @@ def target_shape(config: Mapping[str, Any]) -> ModelShape:
         per_token=attentive * per_layer,
         windows=linear * window,
         states=linear * state,
+        kept=attentive * per_layer * SPARE_ROWS + linear * (COPIES * window + ROWS * inputs) + logits,
+        kept_wide=linear * (COPIES * state + ROWS * solution),
         context_length=config["max_position_embeddings"],
         layer_kinds=kinds,
     )
@@ -118,6 +140,8 @@ def drafter_shape(config: Mapping[str, Any]) -> ModelShape:
     return ModelShape(
         parameters=layers * block + len(config["target_layer_ids"]) * hidden * hidden + 2 * hidden,
         per_token=layers * per_layer,
+        kept=layers * per_layer * SPARE_ROWS
+        + (MAX_PENDING + config.get("block_size", BLOCK)) * len(config["target_layer_ids"]) * hidden,
         context_length=config.get("max_position_embeddings", 0),
         layer_kinds=tuple(config.get("layer_types") or ["full_attention"] * layers),
     )
@@ -170,6 +194,14 @@ def _delta(config: Mapping[str, Any]) -> tuple[int, int, int]:
     channels = 2 * config["linear_num_key_heads"] * dk + values
     projections = hidden * (channels + values + 2 * heads) + values * hidden
     return projections + channels * kernel + 2 * heads + dv, (kernel - 1) * channels, heads * dk * dv
+
+
+def _pending(config: Mapping[str, Any]) -> tuple[int, int]:
+    """Values that a gated-delta layer keeps of a row until the commit: conv inputs, and the solution."""
+    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
+    heads = config["linear_num_value_heads"]
+    values = heads * config["linear_value_head_dim"]
+    return 2 * keys + values, keys + values + heads
 
 
 def _mlp(config: Mapping[str, Any], family: Family, number: int) -> int:

@@ -34,7 +34,7 @@ class SizedModel:
         return None if self.shape is None else self.shape.weight_bytes(itemsize)
 
     def bytes(self, context: int, itemsize: int) -> int | None:
-        """Weights, and caches with ``context`` tokens in them."""
+        """Weights, caches with ``context`` tokens in them, and what rounds keep beside."""
         return None if self.shape is None else self.shape.bytes(context, itemsize)
 
 
@@ -56,7 +56,7 @@ class SizedPair:
         return _sum(model.weight_bytes(itemsize) for model in self.models)
 
     def bytes(self, context: int, itemsize: int) -> int | None:
-        """Both models' weights and caches; None where one of them is not known."""
+        """Both models' weights, caches, and what rounds keep beside; None where one of them is not known."""
         return _sum(model.bytes(context, itemsize) for model in self.models)
 
 

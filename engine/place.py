@@ -131,7 +131,8 @@ class Place:
         self, parameters: int, shapes: Sequence[ModelShape], context: int, room: int
     ) -> EngineError:
         size = self.dtype.itemsize
-        weights, caches = parameters * size, sum(shape.cache_bytes(context, size) for shape in shapes)
+        weights = parameters * size
+        caches = sum(shape.cache_bytes(context, size) + shape.round_bytes(size) for shape in shapes)
         owner = "GPU" if self.device.type == "cuda" and self.device_map is None else "machine"
         remedies = []
         if _tokens(room, parameters, shapes, self.dtype) >= 256:
@@ -151,7 +152,7 @@ class Place:
 def _tokens(room: int, parameters: int, shapes: Sequence[ModelShape], dtype: torch.dtype) -> int:
     """Tokens whose caches fit into ``room`` bytes beside the weights; negative when these alone do not."""
     size = dtype.itemsize
-    fixed = parameters * size + sum(shape.cache_bytes(0, size) for shape in shapes)
+    fixed = parameters * size + sum(shape.cache_bytes(0, size) + shape.round_bytes(size) for shape in shapes)
     return (room - fixed) // (size * max(1, sum(shape.per_token for shape in shapes)))
 
 

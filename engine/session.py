@@ -18,6 +18,7 @@ from engine.cache import Snapshot
 from engine.ddtree import DraftTree
 from engine.drafter import Drafter
 from engine.errors import EngineError
+from engine.room import SPARE_ROWS
 from engine.settings import Verify
 from engine.target import Target, Verified
 
@@ -30,7 +31,8 @@ class Session:
         self.drafter = drafter
         self._use = threading.Lock()
         self.cache = target.new_cache()
-        self.context = drafter.new_context() if drafter else None
+        longest = target.context_length + SPARE_ROWS
+        self.context = drafter.new_context(limit=longest) if drafter else None
         self.reset()
 
     @contextmanager

@@ -22,6 +22,7 @@ from engine.cache import TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.kernels.backend import wide
+from engine.room import SPARE_ROWS
 from engine.rows import Rows
 from engine.settings import Verify
 from engine.spread import layers_by_device
@@ -110,7 +111,7 @@ class Target:
         return self.embedding.weight.dtype
 
     def new_cache(self) -> TargetCache:
-        return TargetCache(self.layer_kinds)
+        return TargetCache(self.layer_kinds, self.context_length + SPARE_ROWS)
 
     @torch.inference_mode()
     def prefill(self, cache: TargetCache, ids: Sequence[int]) -> Iterator[Verified]:

@@ -51,9 +51,11 @@ class StaticDelta:
         self._last = 0
 
     def enter(self, sources: Sequence[DeltaState]) -> None:
-        windows, states = _stacked(sources)
-        self.windows.copy_(windows)
-        self.states.copy_(states)
+        for place, source in enumerate(sources):
+            assert source.window is not None
+            assert source.state is not None
+            self.windows[place].copy_(source.window)
+            self.states[place].copy_(source.state)
 
     def leave(self, targets: Sequence[DeltaState]) -> None:
         for place, target in enumerate(targets):

@@ -9,7 +9,8 @@ from engine.drafter import Drafter, DrafterContext, DrafterLayer, RMSNorm
 from engine.kernels.attention import tree_attention
 from engine.kernels.elementwise import attention_inputs, rms_norm, rotary_angles, swiglu
 from engine.merged import merge, merge_all, project, project_stacked
-from engine.static.state import MAX_PENDING, StaticState
+from engine.room import MAX_PENDING
+from engine.static.state import StaticState
 
 
 class StaticDrafter:

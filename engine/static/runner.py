@@ -18,6 +18,7 @@ from torch import Tensor
 from engine.events import StageTimes
 from engine.kernels.record import DRAFTER
 from engine.merged import merge_all
+from engine.room import MAX_PENDING, SPARE_ROWS
 from engine.rounds import not_finite
 from engine.sampling import Sampler
 from engine.session import Session
@@ -27,7 +28,7 @@ from engine.static.drafter import StaticDrafter
 from engine.static.record import Record
 from engine.static.result import StaticResult
 from engine.static.round import Bucket, StaticRound
-from engine.static.state import MAX_PENDING, StaticState
+from engine.static.state import StaticState
 
 STAGES = ("draft", "build", "verify", "walk", "commit")
 BUCKETS = (16, 32, 64, 128, 256, 512, MAX_BUDGET)
@@ -54,8 +55,7 @@ class StaticRunner:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        # Behind the longest text, the largest tree and features handed over late still need places.
-        capacity = session.target.context_length + MAX_BUDGET + MAX_PENDING + 1
+        capacity = session.target.context_length + SPARE_ROWS
         target, drafter = session.target, session.drafter
         merge_all(target.model)
         size = drafter.config.block_size if drafter else 1

@@ -6,11 +6,10 @@ import torch
 from torch import Tensor
 
 from engine.kernels.walk import Text
+from engine.room import MAX_PENDING
 from engine.sampling import Sampler
 
 MAX_STOP_IDS = 16
-MAX_PENDING = 256
-"""Features that may wait for the drafter: rounds of ``ar`` do not draft."""
 
 NO_STOP = -1
 

@@ -5,14 +5,18 @@ from typing import Any
 import pytest
 import torch
 from tiny_folders import drafter_dict
-from tiny_models import FAMILIES, tiny_config, tiny_drafter, tiny_model
+from tiny_models import FAMILIES, tiny_config, tiny_drafter, tiny_model, tiny_pair
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
 from engine import published
+from engine.cache import KeyValueRows
+from engine.decode import generate
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig
 from engine.model_shape import drafter_shape, target_shape
+from engine.pair import Pair
 from engine.presets import PRESETS
+from engine.room import SPARE_ROWS
 from engine.target import SUPPORTED_MODEL_TYPES, Target, layer_kinds
 
 PUBLISHED = {
@@ -90,6 +94,57 @@ def test_a_drafter() -> None:
     context = tiny_drafter().new_context()
     per_row = sum(buffer[:, :, :1].nbytes for buffer in (*context.keys, *context.values))
     assert drafter_shape(config).cache_bytes(1, itemsize=4) == per_row
+
+
+@pytest.mark.parametrize("family", ["qwen3_5", "llama"])
+def test_what_rounds_on_the_device_keep(family: str) -> None:
+    pair = tiny_pair(family)
+    pair = Pair(pair.target, pair.drafter, pair.codec, pair.info, on_device=True)
+    assert pair.drafter is not None
+    target = target_shape(pair.target.model.config.to_dict())
+    drafter = drafter_shape(vars(pair.drafter.config))
+    # With a stop string, so that commits can be taken back.
+    for _ in generate(pair, "abc", budget=64, max_new_tokens=9, stop=("##",)):
+        pass
+    session, runner = pair.session, pair.runner
+    longest = pair.target.context_length
+    assert session.context is not None
+    beyond = [
+        buffer[:, :, longest:]
+        for buffers in (
+            *(layer.buffers() for layer in session.cache.layers if isinstance(layer, KeyValueRows)),
+            session.context.keys,
+            session.context.values,
+        )
+        for buffer in buffers
+    ]
+    kept = [*beyond, runner.state.features]
+    if (delta := runner.cache.delta_memory) is not None:
+        assert delta._before is not None
+        kept += [delta.windows, delta.states, *delta._before]
+        kept += vars(delta._pending[65]).values()
+    snapshot = target.windows + target.states
+    logits = (65 + 16) * pair.target.vocab_size
+    told = target.kept + target.kept_wide + drafter.kept
+    assert sum(tensor.numel() for tensor in kept) == told - snapshot - logits
+
+
+def test_buffers_double_no_further_than_the_longest_text_and_a_tree() -> None:
+    pair = tiny_pair("llama")
+    assert pair.session.context is not None
+    for _ in pair.session.prefill([5] * 511, 0):
+        pass
+    pair.session.hand_over()
+    layer = pair.session.cache.layers[0]
+    assert isinstance(layer, KeyValueRows)
+    assert layer.buffers()[0].shape[2] <= 512 + SPARE_ROWS
+    layer.reserve(512 + SPARE_ROWS - 5)
+    layer.length = 512 + SPARE_ROWS - 10
+    layer.append(*(torch.zeros(1, 2, 9, 16) for _ in range(2)))
+    assert layer.buffers()[0].shape[2] == 512 + SPARE_ROWS
+    pair.session.context.reserve(1200)
+    pair.session.context.reserve(1201)
+    assert pair.session.context.capacity == 512 + SPARE_ROWS
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "demo"])

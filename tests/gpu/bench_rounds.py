@@ -204,7 +204,11 @@ def main() -> int:
         found: dict[str, Any] = {}
         if options.soak:  # first, while nothing else has taken memory
             memory = soak(pair, min(options.context), options.soak, MAIN_BUDGET)
-            found["soak"] = memory | {"peak / told": memory["peak_bytes"] / told_bytes(shape, pair)}
+            told = told_bytes(shape, pair)
+            found["soak"] = memory | {
+                "peak / told": memory["peak_bytes"] / told,
+                "peak reserved / told": memory["peak_reserved_bytes"] / told,
+            }
         found |= measure(shape, pair, options.rounds, options.context, options.budgets)
         found["seconds"] = time.perf_counter() - started
         results["shapes"][shape] = found

@@ -154,6 +154,8 @@ def _round_rows(path: Path) -> Iterator[Row]:
             growth = max(found["soak"]["growth_bytes"].values()) / MIB
             yield at_most(f"{shape}: MiB grown in {found['soak']['rounds']} rounds", growth, 1)
             yield at_most(f"{shape}: peak memory / told, prefills too", found["soak"]["peak / told"], 1.05)
+            reserved = found["soak"]["peak reserved / told"]
+            yield Row(f"{shape}: the same, by the allocator", "", f"{reserved:.3f}", None)
 
 
 def generate_part(shapes: list[str], models: list[str], files: list[Path], folder: Path, cpu: bool) -> Part:

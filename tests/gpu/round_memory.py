@@ -28,6 +28,7 @@ def told_bytes(shape: str, pair: Pair) -> int:
 
 def start_peak() -> None:
     if torch.cuda.is_available():
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
 
 
@@ -71,6 +72,7 @@ def soak(pair: Pair, prompt: int, rounds: int, budget: int) -> dict[str, Any]:
         "budget": budget,
         "prompt": prompt,
         "peak_bytes": peak_bytes(),
+        "peak_reserved_bytes": torch.cuda.max_memory_reserved() if torch.cuda.is_available() else 0,
         "growth_bytes": growth,
         "samples": samples,
     }
