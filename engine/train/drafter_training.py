@@ -208,7 +208,9 @@ def block_loss(
     Args:
         roots: (N, K).
     """
-    mixed = torch.autocast(batch.ids.device.type, dtype=torch.bfloat16, enabled=batch.ids.is_cuda)
+    embedding = embedding_matrix(target)
+    short = batch.ids.is_cuda or embedding.dtype == torch.bfloat16
+    mixed = torch.autocast(batch.ids.device.type, dtype=torch.bfloat16, enabled=short)
     with torch.no_grad(), mixed:
         features = tap(target, batch.ids, drafter.config.target_layer_ids)
     size = drafter.config.block_size
@@ -222,7 +224,7 @@ def block_loss(
 
     ids = torch.full((*roots.shape, size), drafter.config.mask_token_id, device=roots.device)
     ids[..., 0] = batch.ids.gather(1, roots)
-    embeddings = drafter.embed(ids, embedding_matrix(target))
+    embeddings = drafter.embed(ids, embedding)
     with mixed:
         hidden = drafter.forward_blocks(embeddings, features, roots)[..., 1:, :]
         each, right = _judge(drafter, target.get_output_embeddings(), hidden[counted], labels[counted])
