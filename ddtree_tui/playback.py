@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.events import AnyEvent, Loaded, Loading, Prefilled, Round, Tokens
+from engine.packed import PackedEvents
 
 BETWEEN_ANSWERS = 0.5
 """Seconds between the end of an answer and the start of the next; how long the user typed is not recorded."""
+MOST_AT_ONCE = 400
+"""Events of one look at the clock, about 60 ms of work at 256 nodes a round, so that the screen stays alive
+while all of a long recording comes."""
 
 
 class Playback:
     """Times are seconds; ``now`` is any clock that only moves forward."""
 
     def __init__(self, events: Sequence[AnyEvent]) -> None:
-        self._events = list(events)
+        self._events = events if isinstance(events, PackedEvents) else PackedEvents(events)
         self._times = timeline(self._events)
         self._next = 0
         self._position = 0.0
@@ -55,7 +59,11 @@ class Playback:
         """The events whose time has come since the last call."""
         position = self.position(now)
         first = self._next
-        while self._next < len(self._events) and (self._hurry or self._times[self._next] <= position):
+        while (
+            self._next < len(self._events)
+            and self._next - first < MOST_AT_ONCE
+            and (self._hurry or self._times[self._next] <= position)
+        ):
             self._next += 1
         if self.over:
             self._position, self._since = self.duration, None
@@ -68,20 +76,20 @@ class Playback:
     def to_next_round(self, now: float) -> None:
         """Stop the clock where the next round has just come."""
         for index in range(self._next, len(self._events)):
-            if isinstance(self._events[index], Round):
+            if self._events.kinds[index] is Round:
                 self._position, self._since = self._times[index], None
                 return
         self.finish()
 
 
-def timeline(events: Sequence[AnyEvent]) -> list[float]:
+def timeline(events: PackedEvents) -> list[float]:
     """When each event is to come, never earlier than the one before. Loading is not waited for."""
     times: list[float] = []
     latest = start = 0.0
-    for event in events:
-        if isinstance(event, Prefilled) and latest > 0:
+    for kind, t in zip(events.kinds, events.times, strict=True):
+        if kind is Prefilled and latest > 0:
             start = latest + BETWEEN_ANSWERS
-        if not isinstance(event, Loading | Loaded | Tokens):
-            latest = max(latest, start + event.t)
+        if kind not in (Loading, Loaded, Tokens):
+            latest = max(latest, start + t)
         times.append(latest)
     return times

@@ -5,9 +5,11 @@ Nothing here draws, waits or talks to the engine; the app, the replay and the te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import overload
 
 from ddtree_tui.answer_text import PREFILL, AnswerText
 from ddtree_tui.labels import Labels
@@ -23,6 +25,7 @@ from engine.events import (
     StageTimes,
     Tokens,
 )
+from engine.packed import PackedRounds
 from engine.settings import DecodeSettings, Message
 
 STAGES = ("draft", "build", "verify", "walk", "commit")
@@ -87,7 +90,7 @@ class Answer:
     prompt: str
     settings: DecodeSettings
     first_round: int
-    rounds: list[Round] = field(default_factory=list)
+    rounds: PackedRounds = field(default_factory=PackedRounds)
     totals: Totals = field(default_factory=Totals)
     prefilled: Prefilled | None = None
     text: AnswerText | None = None
@@ -115,12 +118,42 @@ class Answer:
     def recent_tokens_per_second(self, upto: int) -> float:
         """Speed over the last second of decoding before and with round ``upto``."""
         tokens, ms = 0, 0.0
-        for round_ in reversed(self.rounds[: upto + 1]):
-            tokens += round_.acceptance_length
-            ms += round_.ms.total
+        for index in range(min(upto, len(self.rounds) - 1), -1, -1):
+            summary = self.rounds.summaries[index]
+            tokens += summary.acceptance_length
+            ms += summary.ms
             if ms >= RECENT_MS:
                 break
         return per_second(tokens, ms)
+
+
+class SessionRounds(Sequence[tuple[Answer, Round]]):
+    """The rounds of all answers behind one another, each with its answer.
+
+    To iterate unpacks every round: what needs all of them takes ``Answer.rounds.summaries`` instead.
+    """
+
+    def __init__(self, answers: list[Answer]) -> None:
+        self._answers = answers
+
+    def __len__(self) -> int:
+        return self._answers[-1].first_round + len(self._answers[-1].rounds) if self._answers else 0
+
+    def place(self, index: int) -> tuple[Answer, int]:
+        """The answer a round is of, and its number there."""
+        index = range(len(self))[index]
+        answer = self._answers[bisect_right(self._answers, index, key=lambda a: a.first_round) - 1]
+        return answer, index - answer.first_round
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Answer, Round]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[Answer, Round]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[Answer, Round] | list[tuple[Answer, Round]]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        answer, number = self.place(index)
+        return answer, answer.rounds[number]
 
 
 class Session:
@@ -133,7 +166,7 @@ class Session:
         self.loaded: Loaded | None = None
         self.failed: Failed | None = None
         self.answers: list[Answer] = []
-        self.rounds: list[tuple[Answer, Round]] = []
+        self.rounds = SessionRounds(self.answers)
         self.phase = Phase.LOADING
 
     @property
@@ -186,7 +219,6 @@ class Session:
     def forget_answers(self) -> None:
         """A new conversation; the engine and the vocabulary stay."""
         self.answers.clear()
-        self.rounds.clear()
 
     def messages(self) -> list[Message]:
         """The conversation so far, as the engine takes it; answers that failed are not part of it."""
@@ -218,7 +250,6 @@ class Session:
         answer.text.push(event.committed_ids, len(answer.rounds))
         answer.rounds.append(event)
         answer.totals.add(event)
-        self.rounds.append((answer, event))
 
     def _finished(self, event: Finished) -> None:
         answer = self.answer

@@ -14,6 +14,7 @@ from typing import Self
 from engine.errors import EngineError
 from engine.event_check import check_event
 from engine.events import AnyEvent, Failed, Loading, decode_event, encode_event
+from engine.packed import PackedEvents
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are not events: a round of 1024 nodes with all details has under a megabyte."""
@@ -113,7 +114,7 @@ class Trace:
         notice: one sentence when something was left out, such as a last line cut short; else None.
     """
 
-    events: list[AnyEvent]
+    events: PackedEvents
     notice: str | None = None
 
 
@@ -127,7 +128,7 @@ def read_trace(path: Path) -> Trace:
         EngineError: ``trace_read`` if the file cannot be read, ``bad_trace`` if it is empty or holds a
             line that is no event, ``trace_version`` if another schema version wrote it.
     """
-    events: list[AnyEvent] = []
+    events = PackedEvents()
     unknown = 0
     notice: str | None = None
     try:

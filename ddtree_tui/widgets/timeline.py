@@ -55,12 +55,13 @@ class Timeline(Lines):
 
     def show(self, session: Session, shown: int | None) -> None:
         """Take the newest rounds and which of them is shown."""
-        self._lengths = [round_.acceptance_length for _, round_ in session.rounds]
+        self._lengths = []
         self._columns = []
-        for index, (answer, _) in enumerate(session.rounds):
-            if index and index == answer.first_round:
+        for answer in session.answers:
+            if self._lengths and len(answer.rounds):
                 self._columns.append(None)
-            self._columns.append(index)
+            self._columns += range(len(self._lengths), len(self._lengths) + len(answer.rounds))
+            self._lengths += [summary.acceptance_length for summary in answer.rounds.summaries]
         self._scale = max(LEAST_SCALE, *self._lengths) if self._lengths else LEAST_SCALE
         self._shown = shown
         self.redraw()

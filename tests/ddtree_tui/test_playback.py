@@ -7,6 +7,7 @@ from make_recording import Recording, conversation
 
 from ddtree_tui.playback import BETWEEN_ANSWERS, Playback, timeline
 from engine.events import Prefilled, Round
+from engine.packed import PackedEvents
 
 
 def test_events_come_when_they_came() -> None:
@@ -63,7 +64,7 @@ def test_answers_follow_one_another() -> None:
     recording = Recording(0)
     first, second = list(recording.answer("a", rounds=3)), list(recording.answer("b", rounds=3))
     events = [*recording.start(), *first, *second]
-    times = timeline(events)
+    times = timeline(PackedEvents(events))
     assert times == sorted(times)
     border = next(i for i, e in enumerate(events) if isinstance(e, Prefilled) and e is second[0])
     assert times[border] == pytest.approx(times[border - 1] + BETWEEN_ANSWERS + second[0].t)

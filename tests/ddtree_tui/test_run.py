@@ -10,6 +10,7 @@ from ddtree_tui.labels import Labels
 from ddtree_tui.run import Phase, Session, Viewpoint
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Failed, Finished, Prefilled, Round, StageTimes, Tokens
+from engine.packed import PackedRounds
 from engine.settings import DecodeSettings, Mode
 
 
@@ -52,9 +53,11 @@ def test_speed_now_looks_back_a_second() -> None:
     fast = StageTimes(total=10.0)
     import msgspec
 
-    answer.rounds = [
-        msgspec.structs.replace(answer.rounds[0], ms=slow, acceptance_length=1) for _ in range(5)
-    ] + [msgspec.structs.replace(answer.rounds[0], ms=fast, acceptance_length=10) for _ in range(100)]
+    round_ = answer.rounds[0]
+    answer.rounds = PackedRounds(
+        [msgspec.structs.replace(round_, ms=slow, acceptance_length=1) for _ in range(5)]
+        + [msgspec.structs.replace(round_, ms=fast, acceptance_length=10) for _ in range(100)]
+    )
     assert answer.recent_tokens_per_second(1) == pytest.approx(2 / 1.8)
     assert answer.recent_tokens_per_second(104) == pytest.approx(1000.0)
 
@@ -208,3 +211,26 @@ def test_viewpoint() -> None:
     assert view.index(3) == 2
     view.follow()
     assert view.index(12) == 11
+
+
+def test_rounds_of_all_answers_are_behind_one_another() -> None:
+    recording = Recording(0)
+    session = Session()
+    first = list(recording.answer("a", rounds=3))
+    third = list(recording.answer("c", rounds=2))
+    for event in [*recording.start(), *first]:
+        session.apply(event)
+    session.ask("b", DecodeSettings())  # fails before its first round
+    session.apply(Failed(error="out_of_memory", message="No memory."))
+    for event in third:
+        session.apply(event)
+    rounds = [event for event in [*first, *third] if isinstance(event, Round)]
+    assert [round_ for _, round_ in session.rounds] == rounds
+    assert [answer.prompt for answer, _ in session.rounds] == ["a"] * 3 + ["c"] * 2
+    assert session.rounds.place(4) == (session.answers[2], 1)
+    assert session.rounds[-1] == session.rounds[4]
+    assert session.rounds[3:] == [session.rounds[3], session.rounds[4]]
+    with pytest.raises(IndexError):
+        session.rounds[5]
+    session.forget_answers()
+    assert len(session.rounds) == 0

@@ -1,0 +1,131 @@
+"""Rounds and events kept small. A round of 256 nodes takes 70 KB as Python objects and 9 KB packed.
+
+Nothing is lost: what is packed comes back equal. Imports no torch.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, overload
+
+import msgspec
+
+from engine.events import AnyEvent, Miss, Round
+
+KEPT = 32
+"""Unpacked rounds that are kept, so that looking at a few again and again costs nothing."""
+
+_ENCODER = msgspec.msgpack.Encoder()
+_ROUND = msgspec.msgpack.Decoder(Round)
+
+
+class RoundSummary(NamedTuple):
+    """What lists and sums over all rounds need, without unpacking any.
+
+    Attributes:
+        acceptance_length: tokens the round committed.
+        drafted: nodes of its tree.
+        ms: milliseconds of the whole round.
+        t: seconds since the run started.
+        miss: where its path ended short of the block, and on what.
+    """
+
+    acceptance_length: int
+    drafted: int
+    ms: float
+    t: float
+    miss: Miss | None
+
+
+class PackedRounds(Sequence[Round]):
+    """The rounds of an answer, in order. Like a list; iterating unpacks each (80 µs at 256 nodes).
+
+    Attributes:
+        summaries: one per round, never packed.
+    """
+
+    def __init__(self, rounds: Iterable[Round] = ()) -> None:
+        self.summaries: list[RoundSummary] = []
+        self._packed: list[bytes] = []
+        self._kept: OrderedDict[int, Round] = OrderedDict()
+        for round_ in rounds:
+            self.append(round_)
+
+    def append(self, round_: Round) -> None:
+        """Add the next round."""
+        self.summaries.append(
+            RoundSummary(
+                round_.acceptance_length, len(round_.nodes.ids), round_.ms.total, round_.t, round_.miss
+            )
+        )
+        self._packed.append(_ENCODER.encode(round_))
+        self._keep(len(self._packed) - 1, round_)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Round]: ...
+    def __getitem__(self, index: int | slice) -> Round | list[Round]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        round_ = self._kept.get(number)
+        if round_ is None:
+            round_ = _ROUND.decode(self._packed[number])
+        self._keep(number, round_)
+        return round_
+
+    def _keep(self, number: int, round_: Round) -> None:
+        self._kept[number] = round_
+        self._kept.move_to_end(number)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+
+class PackedEvents(Sequence[AnyEvent]):
+    """The events of a run, in order, the rounds among them packed.
+
+    Attributes:
+        kinds: the type of each event.
+        times: ``t`` of each event, in seconds.
+    """
+
+    def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
+        self.kinds: list[type[AnyEvent]] = []
+        self.times: list[float] = []
+        self._events: list[AnyEvent | bytes] = []
+        for event in events:
+            self.append(event)
+
+    def append(self, event: AnyEvent) -> None:
+        """Add the next event."""
+        self.kinds.append(type(event))
+        self.times.append(event.t)
+        self._events.append(_ENCODER.encode(event) if isinstance(event, Round) else event)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyEvent: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[AnyEvent]: ...
+    def __getitem__(self, index: int | slice) -> AnyEvent | list[AnyEvent]:
+        if isinstance(index, slice):
+            return [_unpacked(event) for event in self._events[index]]
+        return _unpacked(self._events[index])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return all(ours == theirs for ours, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _unpacked(event: AnyEvent | bytes) -> AnyEvent:
+    return _ROUND.decode(event) if isinstance(event, bytes) else event
