@@ -190,7 +190,7 @@ def test_a_dead_engine_keeps_text_and_rounds() -> None:
 
 def test_rounds_without_an_answer_are_left_out() -> None:
     rounds = [event for event in conversation(1, rounds=3) if isinstance(event, Round)]
-    assert play(list(rounds)).rounds == []
+    assert len(play(list(rounds)).rounds) == 0
 
 
 def test_viewpoint() -> None:
