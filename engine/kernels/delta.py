@@ -3,6 +3,8 @@ r"""The gated delta rule over the rows of a tree, with fixed shapes.
 The system solved is that of ``engine.gated_delta``; here queries and keys stay shared by the value heads of
 their group, padded rows are allowed, and a commit takes its path and its length from the device.
 
+Row 0 is the root: an ancestor of every row, padded rows included.
+
 Padded rows. Rows past the tree's own may hold any finite numbers: as nobody's ancestors they reach no valid
 row. Their own outputs mean nothing.
 """
@@ -54,7 +56,7 @@ def tree_delta(
         v: (R, Hv, dv).
         g: (R, Hv), log decay, at most 0.
         beta: (R, Hv), write strength.
-        visible: bool (R, R), ancestor-or-self, rows in topological order.
+        visible: bool (R, R), ancestor-or-self, rows in topological order; ``visible[:, 0]`` is all True.
         state: (Hv, dk, dv), S_0; only read.
         out: (R, Hv, dv) to write into; a new float32 tensor by default.
         u: float32 (R, Hv, dv) to write into.

@@ -84,13 +84,13 @@ class Tree:
     depths: Tensor
 
     @classmethod
-    def random(cls, rows: int, seed: int, device: str, *, padding: int = 0) -> Tree:
-        """Best-first trees have long paths: parents are drawn from the last rows before. Then padding
-        rows, children of row 0."""
+    def random(cls, rows: int, seed: int, device: str, *, padding: int = 0, reach: int = 12) -> Tree:
+        """Best-first trees have long paths: parents are drawn from the last ``reach`` rows before; 1 makes a
+        chain. Then padding rows, children of row 0."""
         generator = torch.Generator().manual_seed(seed)
         parents = [-1]
         for row in range(1, rows):
-            low = max(0, row - 12)
+            low = max(0, row - reach)
             parents.append(int(torch.randint(low, row, (1,), generator=generator)))
         tree = torch.tensor(parents[:rows] + [0] * padding)
         visible = ancestors_or_self(tree)
@@ -138,6 +138,7 @@ class DeltaCase:
         dtype: torch.dtype = torch.float32,
         kind: str = "usual",
         padding: int = 0,
+        reach: int = 12,
     ) -> DeltaCase:
         """``kind``: ``alike`` keys nearly the same with no decay (where inverting by powers fails),
         ``decaying`` so fast that exponentials of sums overflow."""
@@ -148,7 +149,7 @@ class DeltaCase:
         def draw(*shape: int) -> Tensor:
             return torch.randn(*shape, generator=generator)
 
-        tree = Tree.random(rows, seed, device, padding=padding)
+        tree = Tree.random(rows, seed, device, padding=padding, reach=reach)
         k, g, beta = draw(total, HK, DK), -F.softplus(2 * draw(total, HV)), torch.sigmoid(draw(total, HV))
         if kind == "alike":
             k = draw(1, HK, DK) + 0.05 * k

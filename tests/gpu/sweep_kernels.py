@@ -1,4 +1,4 @@
-"""Times launch parameters of the kernels with the most to choose.
+"""Times launch parameters of the kernels with the most to choose; of ``tree_delta``, ``sweep_delta.py`` does.
 
 ``python tests/gpu/sweep_kernels.py OUT.json [KERNEL …]``, on a GPU.
 What this finds goes into the launchers' defaults; nothing is tuned while decoding. Compiling takes longer
@@ -23,10 +23,9 @@ if __name__ == "__main__":
 import torch
 from kernel_checks import Tree, one
 from kernel_report import Clock, Report, Sizes
-from kernel_times import commit_inputs, delta_layer
+from kernel_times import commit_inputs
 
 from engine.kernels.jit.attention import tree_attention
-from engine.kernels.jit.delta import tree_delta
 from engine.kernels.jit.delta_state import tree_delta_commit
 from engine.kernels.jit.logits import row_statistics
 
@@ -34,21 +33,6 @@ COMPILERS = 14
 CONTEXTS = (1024, 32768)
 
 Variant = tuple[str, int, dict[str, Any], Callable[[], list[Callable[[], object]]]]
-
-
-def delta_variants(sizes: Sizes, rows: int) -> Iterator[Variant]:
-    device = torch.device("cuda")
-    tree = Tree.random(rows, 1, device)
-    cases = [delta_layer(rows, sizes, device, seed) for seed in range(16)]
-    for block, tile, warps in itertools.product((16, 32, 64), (16, 32, 64), (2, 4, 8)):
-        if (block == 16 and rows > 100) or (warps == 8) != (block == 64 and tile == 64):
-            continue
-        options = {"block": block, "tile": tile, "warps": warps}
-
-        def calls(options: dict[str, int] = options) -> list[Callable[[], object]]:
-            return [lambda c=c: tree_delta(*c[:5], tree.visible, c[5], **options) for c in cases]
-
-        yield "tree_delta", rows, options, calls
 
 
 def attention_variants(sizes: Sizes, rows: int, context: int) -> Iterator[Variant]:
@@ -115,7 +99,6 @@ def statistics_variants(sizes: Sizes) -> Iterator[Variant]:
 
 def variants(sizes: Sizes, wanted: list[str]) -> Iterator[Variant]:
     for kernel, each in (
-        ("tree_delta", [lambda r=r: delta_variants(sizes, r) for r in (16, 65, 257)]),
         (
             "attention",
             [

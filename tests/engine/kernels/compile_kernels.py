@@ -58,15 +58,13 @@ def main() -> None:
     JITFunction.__getitem__ = compile_only
     rows, (HK, HV), D = 20, (1, 2), 32
     one, path, parents = empty(1, dtype=INT), empty(4, dtype=INT), empty(rows, dtype=INT)
-    visible = empty(rows, rows, dtype=torch.bool)
 
     q, v, g, state = empty(rows, HK, D), empty(rows, HV, D, dtype=HALF), empty(rows, HV), empty(HV, D, D)
-    delta.tree_delta(q, q, v, g, g, visible, state)
-    many = delta.DECAY_APART + 1
-    delta.tree_delta(
-        empty(many, HK, D), empty(many, HK, D), empty(many, HV, D, dtype=HALF), empty(many, HV),
-        empty(many, HV), empty(many, many, dtype=torch.bool), state,
-    )  # fmt: skip
+    for count in (9, 20, 200):
+        delta.tree_delta(
+            empty(count, HK, D), empty(count, HK, D), empty(count, HV, D, dtype=HALF), empty(count, HV),
+            empty(count, HV), empty(count, count, dtype=torch.bool), state,
+        )  # fmt: skip
     delta_state.delta_step(q[:1], q[:1], v[:1], g[:1], g[:1], state, one)
     solution = TreeSolution(q, empty(rows, HV, D), g)
     delta_state.tree_delta_commit(state, solution, path, one, state)
@@ -86,6 +84,7 @@ def main() -> None:
     )
 
     query, keys = empty(rows, 4, 64, dtype=HALF), empty(2, 100, 64, dtype=HALF)
+    visible = empty(rows, rows, dtype=torch.bool)
     for options in (
         {"splits": 1, "gate": query},
         {"splits": 2, "window": 9, "depths": parents, "sinks": rate},

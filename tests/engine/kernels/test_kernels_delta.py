@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import DeltaCase, check_delta, check_stacked_commit, check_step, dispatched, one, worst
 
+from engine.ddtree import empty_tree
 from engine.gated_delta import DeltaRows, commit_path, run_nodes, solve_tree
 from engine.kernels.delta import delta_step, tree_delta, tree_delta_commit
+from engine.kernels.draft_tree import build_tree, tree_candidates
+from engine.rows import Rows
 
 HEADS, DIMS = (2, 6), (8, 5)
 
@@ -47,6 +50,30 @@ def test_the_same_as_the_eager_layer() -> None:
     path, count = case.tree.padded_path(39)
     committed = tree_delta_commit(state, solution, path, one(count, "cpu"), torch.empty_like(state))
     assert torch.allclose(committed, commit_path(state, exact, path[:count].long()), atol=1e-12)
+
+
+def test_the_root_is_an_ancestor_of_every_row() -> None:
+    """``tree_delta`` relies on it, also where a round has places that are no nodes, and in chains."""
+    number, few = torch.tensor(5), torch.tensor(3)
+    for count, depths in ((16, 7), (1, 15)):
+        candidates = tree_candidates(torch.randn(depths, 40), count)
+        for remaining, budget in ((100, number), (100, few), (2, None), (0, None)):
+            built = build_tree(candidates, 16, number, torch.tensor(remaining), budget)
+            assert built.visible[:, 0].all()
+            assert built.visible.diagonal().all()
+            assert not built.visible.triu(1).any()
+    for chain in (Rows.chain(9, torch.device("cpu")), Rows.tree(empty_tree(), "solve")):
+        assert chain.visible[:, 0].all()
+
+
+def test_a_chain_and_padding_equal_the_recurrence() -> None:
+    for case in (
+        DeltaCase.random(40, HEADS, DIMS, "cpu", reach=1),
+        DeltaCase.random(12, HEADS, DIMS, "cpu", padding=8),
+    ):
+        out, _ = tree_delta(*(x.double() for x in case.rows), case.tree.visible, case.state.double())
+        expected, _ = run_nodes(exact_rows(case), case.tree.parents, case.state.double())
+        assert torch.allclose(out, expected, atol=1e-9)
 
 
 def test_float32_padding_commits_and_stacks() -> None:

@@ -25,27 +25,33 @@ KERNELS = triton_kernels()
 HEADS, DIMS = (1, 2), (24, 40)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 16, 17, 65, 130])
+@pytest.mark.parametrize("rows", [1, 2, 16, 17, 18, 65, 66, 130])
 def test_tree_delta(rows: int) -> None:
     name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=rows))
     assert error < 5e-6, name
 
 
-def test_tree_delta_of_a_large_tree_sums_its_decays_apart() -> None:
+@pytest.mark.parametrize("rows", [16, 100])
+def test_tree_delta_of_a_chain(rows: int) -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=rows, reach=1))
+    assert error < 5e-6, name
+
+
+def test_tree_delta_of_a_large_tree() -> None:
     name, error = worst(check_delta(KERNELS, "cpu", 257, (1, 1), (16, 16), seed=1))
     assert error < 5e-6, name
 
 
 @pytest.mark.parametrize("kind", ["alike", "decaying"])
-@pytest.mark.parametrize("rows", [40, 100])
+@pytest.mark.parametrize("rows", [15, 40, 100])
 def test_tree_delta_stays_exact_where_shortcuts_fail(kind: str, rows: int) -> None:
     name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=2, kind=kind))
     assert error < 1e-5, name
 
 
-@pytest.mark.parametrize("rows", [1, 20, 65])
-def test_padding_does_not_reach_the_tree(rows: int) -> None:
-    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=3, padding=30))
+@pytest.mark.parametrize(("rows", "padding"), [(1, 30), (4, 12), (20, 30), (65, 30)])
+def test_padding_does_not_reach_the_tree(rows: int, padding: int) -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=3, padding=padding))
     assert error < 5e-6, name
 
 

@@ -1,0 +1,109 @@
+"""Times launch parameters of the gated-delta tree kernels: ``python tests/gpu/sweep_delta.py OUT.json``.
+
+On a GPU, in under 40 s: first each variant compiles in a process of its own, side by side, and leaves what it
+compiled in Triton's cache. What this finds goes into the launcher's defaults. Every line is printed, and OUT
+written anew, as soon as it is known.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
+
+import torch
+from kernel_checks import DeltaCase, Tree, relative, wide
+from kernel_report import Clock, Report, Sizes
+from kernel_times import delta_layer
+from torch import Tensor
+
+from engine.kernels.delta import TreeSolution, tree_delta_torch
+from engine.kernels.jit.delta import tree_delta
+
+VARIANTS: tuple[tuple[int, dict[str, Any]], ...] = (
+    (16, {}),
+    (16, {"tiles": (16, 16), "warps": (2, 2)}),
+    (65, {}),
+    (65, {"tiles": (64, 32)}),
+    (65, {"tiles": (32, 16)}),
+    (257, {}),
+    (257, {"tiles": (64, 32)}),
+    (257, {"tiles": (64, 16)}),
+    (257, {"tiles": (64, 64), "warps": (4, 8)}),
+)
+"""Rows, and what the launcher is told."""
+LAYERS = 24
+BOUND = 1e-5
+
+
+def compile_one(number: int) -> None:
+    rows, options = VARIANTS[number]
+    case = delta_layer(rows, Sizes(), "cuda", 0)
+    tree_delta(*case[:5], Tree.random(rows, 1, "cuda").visible, case[5], **options)
+
+
+def error_of(found: tuple[Tensor, TreeSolution], exact: tuple[Tensor, TreeSolution]) -> float:
+    (out, solution), (right, solved) = found, exact
+    return max(relative(out, right), relative(solution.u, solved.u), relative(solution.decay, solved.decay))
+
+
+def profile(calls: list[Any]) -> dict[str, float]:
+    """Mean microseconds of each kernel."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
+        for call in calls:
+            call()
+        torch.cuda.synchronize()
+    spent: dict[str, list[float]] = defaultdict(list)
+    for event in found.events() or ():
+        spent[event.name].append(event.device_time)
+    return {name: round(sum(us) / len(us), 2) for name, us in spent.items() if name.startswith("_")}
+
+
+def measure(report: Report, clock: Clock, rows: int, options: dict[str, Any]) -> None:
+    sizes, tree = Sizes(), Tree.random(rows, 1, "cuda")
+    case = DeltaCase.random(rows, sizes.delta_heads, sizes.delta_dims, "cuda")
+    exact = tree_delta_torch(*wide(*case.rows, case.tree.visible, case.state))
+    error = error_of(tree_delta(*case.rows, case.tree.visible, case.state, **options), exact)
+    layers = [delta_layer(rows, sizes, "cuda", seed) for seed in range(LAYERS)]
+    calls = [lambda c=c: tree_delta(*c[:5], tree.visible, c[5], **options) for c in layers]
+    report.time("tree_delta", rows, clock(calls), error=error, options=options, kernels=profile(calls))
+
+
+def main(out: Path) -> int:
+    report, clock = Report("cuda"), Clock("cuda", 7)
+    with torch.inference_mode():
+        for rows, options in VARIANTS:
+            before = len(report.times)
+            report.attempt(f"{rows} {options}", lambda r=rows, o=options: measure(report, clock, r, o))
+            for t in report.times[before:]:
+                wrong = "" if t["error"] < BOUND else "WRONG"
+                line = f"{rows:5d} {t['us']:8.2f} us {t['error']:.0e} {options} {t['kernels']} {wrong}"
+                print(line, flush=True)
+            out.write_text(json.dumps(vars(report), indent=1, default=str) + "\n", encoding="utf-8")
+    for failure in report.failures:
+        print("FAILED", failure["name"], failure["error"][:200])
+    return int(bool(report.failures) or any(t["error"] >= BOUND for t in report.times))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--compile":
+        compile_one(int(sys.argv[2]))
+    else:
+        began = time.monotonic()
+        processes = [
+            subprocess.Popen([sys.executable, __file__, "--compile", str(number)])
+            for number in range(len(VARIANTS))
+        ]
+        for process in processes:
+            process.wait()
+        print(f"compiled in {time.monotonic() - began:.0f} s", flush=True)
+        failed = main(Path(sys.argv[1]))
+        print(f"{time.monotonic() - began:.0f} s in all")
+        sys.exit(failed)
