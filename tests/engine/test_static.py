@@ -153,6 +153,16 @@ def test_stop_strings_take_back_what_follows(place: int) -> None:
     caches_equal_the_text(device, got)
 
 
+def test_only_rounds_that_can_be_taken_back_keep_what_was_before() -> None:
+    _, device = both("qwen3_5")
+    run(device, budget=16)
+    memory = device.runner.cache.delta_memory
+    assert memory is not None
+    assert memory._before is None
+    run(device, budget=16, stop=("\x01",))
+    assert memory._before is not None
+
+
 def test_modes_change_live_and_features_of_ar_rounds_reach_the_drafter() -> None:
     plain, device = both("qwen3_5")
     seen = {}
