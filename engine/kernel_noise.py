@@ -60,6 +60,7 @@ def _summary(changes: list[float]) -> dict[str, float]:
 
 def _leads(logits: Tensor, chosen: Sequence[int]) -> list[float]:
     """The chosen tokens' leads in rows of logits (k, V)."""
+    logits = logits.to(wide(logits.dtype))
     ids = torch.tensor(chosen, device=logits.device)[:, None]
     others = logits.scatter(1, ids, -torch.inf).amax(1)
     leads: list[float] = (logits.gather(1, ids)[:, 0] - others).tolist()
@@ -116,8 +117,7 @@ class _OnDevice:
         stages.verify()
         self._cache.commit_path(self._path, torch.tensor([kept], dtype=torch.int32, device=state.device))
         state.length.add_(kept)
-        logits = stages.target_logits[:kept]
-        return logits.to(wide(logits.dtype))
+        return stages.target_logits[:kept]
 
 
 def _chain(ids: Sequence[int], device: torch.device) -> DraftTree:

@@ -233,6 +233,14 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--drafter")
     parser.add_argument("--prompts", type=int, default=200)
     parser.add_argument("--prompt-file", type=Path, nargs="+", default=[], help="instead of demo questions")
+    parser.add_argument(
+        "--share",
+        type=int,
+        nargs=2,
+        default=(0, 1),
+        metavar=("K", "N"),
+        help="of the questions every Nth from K",
+    )
     parser.add_argument("--max-new-tokens", type=int, default=400)
     parser.add_argument(
         "--naive", action="store_true", help="also decode with --verify naive, which is wrong"
@@ -257,7 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
     began = time.monotonic()
     pair = load_pair(options.model, options.drafter, device=options.device, dtype=options.dtype)
-    asked = questions(options.prompts, options.prompt_file)
+    first, every = options.share
+    asked = questions(options.prompts, options.prompt_file)[first::every]
     what = Comparison(options.max_new_tokens, options.reference, not options.greedy, options.naive)
     results: dict[str, dict[str, Any]] = {}
     if options.out.exists():

@@ -94,6 +94,7 @@ def assistant(drafter: Drafter) -> Any:
     )
     with drafter.device:
         model = MuseGlimmerAssistantModel(theirs).to(drafter.dtype).eval()
+        model.rotary_emb = type(model.rotary_emb)(theirs)  # its frequencies stay float32
     names = {"fc.": "encoder.fc.", "hidden_norm.": "encoder.output_norm_enc."}
     weights = {}
     for name, weight in drafter.state_dict().items():

@@ -50,7 +50,8 @@ class Process:
     def start(cls, part: Part, folder: Path) -> Process:
         log = _log(folder, part).open("wb")
         command = [*interpreter(), *part.command]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path}
         process = subprocess.Popen(
             command, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT, env=environment, start_new_session=True
         )
@@ -169,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", nargs="*", default=default, help="models beside the demo pair")
     parser.add_argument("--prompt-file", type=Path, nargs="+", default=[], help="prompts for these")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds in all")
-    parser.add_argument("--beside", type=int, default=8, help="checks at a time")
+    parser.add_argument("--beside", type=int, default=12, help="checks at a time")
     parser.add_argument("--cpu", action="store_true", help="dry run at tiny sizes")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
