@@ -179,6 +179,13 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="auto: the target's layers on all GPUs, and in main memory where these are too small",
     )
+    add(
+        models,
+        "--tp",
+        type=whole("number of processes", "of at least 1"),
+        metavar="N",
+        help="divide every layer of the target among N GPUs, one process each (default 1)",
+    )
 
 
 def _add_verification(group: argparse._ActionsContainer) -> None:

@@ -15,8 +15,10 @@ from ddtree_tui import exit_codes
 from ddtree_tui.arguments import build_parser, refuse_unknown_options
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
+from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.models import ModelsOptions, run_models
 from ddtree_tui.options import AppOptions, GenerateOptions
+from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
 
@@ -37,11 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(options, GenerateOptions):
             from ddtree_tui.headless import run_generate
 
-            return run_generate(options)
+            return run_generate(take_part(options))
         if isinstance(options, BenchOptions):
             from ddtree_tui.bench.command import run_bench
 
-            return run_bench(options)
+            return run_bench(take_part(options))
         if isinstance(options, ModelsOptions):
             loading = True  # what can be wrong here is what would be wrong then
             return run_models(options)
@@ -49,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EngineError as error:
         if debug:
             traceback.print_exc()
-        print(f"ddtree-tui: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+        if not is_follower():
+            print(f"ddtree-tui: {error.message} {error.hint}".rstrip(), file=sys.stderr)
         return exit_codes.exit_code(error.kind, loading=loading)
     except KeyboardInterrupt:
         return exit_codes.interrupted(2)
@@ -71,6 +74,7 @@ def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions | 
     if given["command"] == "models":
         return ModelsOptions(given.get("model"), given.get("drafter"))
     load = LoadSettings(**{name: given[name] for name in _LOAD_FIELDS if name in given})
+    load.check()
     given["stop"] = tuple(given.get("stop", ()))
     if given["command"] == "bench":
         return bench_options(given, load, _common_options(given), argv)
@@ -156,6 +160,12 @@ def _decode_prompt(data: bytes, source: str) -> str:
 
 
 def _run_app(options: AppOptions) -> int:
+    if under_torchrun():
+        raise EngineError(
+            "usage",
+            "The app cannot run under torchrun.",
+            "Start it by itself, and it starts the processes: ddtree-tui --tp N",
+        )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise EngineError(
             "no_terminal",

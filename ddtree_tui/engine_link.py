@@ -34,7 +34,7 @@ class EngineLink:
         self._queue: deque[AnyEvent] = deque()
         self._problems: deque[EngineError] = deque()
         self._trace = TraceWriter(trace) if trace is not None else None
-        self._process = EngineProcess(self._take, log_path, command=command, debug=debug)
+        self._process = EngineProcess(self._take, log_path, command=command, debug=debug, ranks=load.tp)
 
     def start(self) -> None:
         """Start the engine and have it load the pair; a running one is ended first.

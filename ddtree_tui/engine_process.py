@@ -21,6 +21,8 @@ from engine.control import Control
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, decode_event
 
+_TORCHRUN = ("torch.distributed.run", "--standalone")
+
 LOG_TAIL_LINES = 20
 GRACE_SECONDS = 2.0
 
@@ -37,6 +39,7 @@ class EngineProcess:
         log_path: the file that takes everything the engine prints; its folder exists.
         command: the program to run instead of the engine's worker (tests run a scripted one).
         debug: have the worker log more.
+        ranks: how many processes hold the target together; ``torchrun`` starts them, if it has not already.
     """
 
     def __init__(
@@ -46,11 +49,13 @@ class EngineProcess:
         *,
         command: Sequence[str] | None = None,
         debug: bool = False,
+        ranks: int | None = None,
     ) -> None:
         self.log_path = log_path
         self._on_event = on_event
         self._command = command
         self._debug = debug
+        self._ranks = ranks
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -79,12 +84,12 @@ class EngineProcess:
         self._stopping = threading.Event()
         try:
             process = subprocess.Popen(
-                self._command or worker_command(self.log_path, debug=self._debug),
+                self._command or worker_command(self.log_path, debug=self._debug, ranks=self._ranks),
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # the worker moves its own to the log
-                env=_worker_environment(),
+                env=worker_environment(),
                 start_new_session=True,  # Ctrl-C in the terminal is for the app alone
             )
         except OSError as error:
@@ -189,15 +194,35 @@ class EngineProcess:
             )
 
 
-def worker_command(log_path: Path, *, debug: bool = False) -> list[str]:
-    """The command line of the worker. ``-P``: a folder named ``engine`` where the user works is not ours."""
-    command = [sys.executable, "-P", "-m", "engine.worker", "--log", str(log_path)]
-    if threading.current_thread() is threading.main_thread():
+def worker_command(
+    log_path: Path, *, debug: bool = False, ranks: int | None = None, parent: int | None = None
+) -> list[str]:
+    """The command line of the worker, or of ``torchrun`` with as many workers as ``ranks``.
+
+    Args:
+        parent: the process to end with; None is this one, or the ``torchrun`` between.
+    """
+    command = [sys.executable, "-P", "-m"]  # -P: a folder named engine where the user works is not ours
+    several = ranks is not None and ranks > 1
+    between = several and not under_torchrun()
+    if between:
+        command += [*_TORCHRUN, "--nproc-per-node", str(ranks), "-m", "--"]
+    command += ["engine.worker", "--log", str(log_path)]
+    if several:
+        command += ["--ranks", str(ranks)]
+    if parent is None and not between and threading.current_thread() is threading.main_thread():
         # The kernel's signal comes when the starting *thread* ends, so only the main one may ask for it.
-        command += ["--parent", str(os.getpid())]
+        parent = os.getpid()
+    if parent is not None:
+        command += ["--parent", str(parent)]
     if debug:
         command.append("--debug")
     return command
+
+
+def under_torchrun() -> bool:
+    """Whether this process is one of those that ``torchrun`` started."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def died_event(code: int, log_path: Path) -> Failed:
@@ -228,14 +253,16 @@ def log_tail(path: Path, lines: int = LOG_TAIL_LINES) -> str:
         return ""
 
 
-def _worker_environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """This environment, where ``engine`` lies unless Python finds it there anyway, and polite threads.
+
+    What the worker starts itself finds no modules where the user works either.
 
     OpenMP threads that spin while they wait take the cores from the app and from each other: with as many
     other busy processes as cores, small models decode ten times slower.
     """
     root = str(Path(__file__).resolve().parent.parent)
-    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONSAFEPATH": "1", **os.environ}
     if root not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
         paths = [root, environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)

@@ -44,7 +44,9 @@ def run_generate(options: GenerateOptions, engine_command: list[str] | None = No
     question = Generate(messages=options.messages, settings=options.decode)
     encode_command(question)  # text that cannot be sent is an error before anything is loaded
     inbox: Inbox = queue.SimpleQueue()
-    engine = EngineProcess(inbox.put, options.log_path, command=engine_command, debug=options.debug)
+    engine = EngineProcess(
+        inbox.put, options.log_path, command=engine_command, debug=options.debug, ranks=options.load.tp
+    )
     with contextlib.ExitStack() as stack:
         trace = stack.enter_context(TraceWriter(options.trace)) if options.trace else None
         stack.enter_context(signals_to(inbox.put))

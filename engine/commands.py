@@ -10,6 +10,11 @@ from engine.settings import DecodeSettings, LoadSettings, Message
 EXIT_DEVICE = 70
 """The worker's exit code when the device failed in a way that only a new process can mend."""
 
+EXIT_RANKS = 71
+"""The worker's exit code when the processes it holds the target together with are lost."""
+COMMAND = b"c"
+"""Announces a command to these processes."""
+
 SettingValue = str | int | float | bool | None | list[str]
 
 

@@ -22,6 +22,7 @@ from engine.pair import Pair
 from engine.rounds import RoundResult, check_finite, decode_round
 from engine.sampling import Sampler
 from engine.settings import MODES, DecodeSettings, Message
+from engine.shared_control import SharedControl
 from engine.static.result import StaticResult
 from engine.static.runner import Flight, StaticRunner
 from engine.static.state import MAX_STOP_IDS
@@ -47,7 +48,7 @@ def generate(
         pair: from ``load_pair``. One answer at a time: its caches are in use until the iterator ends.
         prompt: the user's message, or a whole conversation.
         settings: how to decode; ``overrides`` replace single ones (``budget=16``).
-        control: to cancel, pause or steer the run from another thread.
+        control: to cancel, pause or steer the run from another thread; of several ranks, the first one's.
 
     Raises:
         EngineError: ``bad_setting``, ``no_drafter``, ``empty_prompt``, ``bad_prompt``, ``prompt_too_long``
@@ -57,6 +58,8 @@ def generate(
     messages = _messages(prompt)
     _check_drafter(pair, settings)
     control = control or Control()
+    if pair.target.ranks is not None:
+        control = SharedControl(control, pair.target.ranks)
     control.restrict(MODES if pair.drafter else ("ar",))
     encoded = pair.codec.encode_chat(messages, settings.thinking)
     _check_length(pair, encoded)
@@ -183,7 +186,7 @@ class _Run:
                 return
         check_finite(logits, "target")
         positions = logits.new_tensor([len(ids)]).long()
-        first_id = int(self.sampler.choose(logits, positions)[0])
+        first_id = int(self.pair.target.agree(self.sampler.choose(logits, positions))[0])
         self.tally.seconds_to_first = self._now()
         self.take(first_id)
         yield from self._announce([*ids, first_id])

@@ -64,6 +64,8 @@ class Loaded(Event, frozen=True):
     """Whether the chat template knows ``enable_thinking``."""
     layers_on: dict[str, int] = {}
     """Where the target's layers are spread over devices: how many compute on each."""
+    processes: int = 1
+    """How many hold the target together; ``memory_bytes`` are the first one's."""
 
 
 class Tokens(Event, frozen=True):

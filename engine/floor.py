@@ -13,6 +13,7 @@ from torch import nn
 
 from engine.events import Floor
 from engine.pair import Pair
+from engine.ranks import own_part
 
 _COPY_BYTES = {"cpu": 2**28, "cuda": 2**32}
 """Far beyond any cache, so that the copy runs from and to memory; less where a GPU is nearly full."""
@@ -32,12 +33,12 @@ def bytes_read(pair: Pair) -> tuple[int, int]:
 
     An embedding table does not count, of which a round reads a few rows, unless it is the head too. The
     head counts twice, for the target and for the drafter, which has none of its own. All experts of a
-    mixture count as read.
+    mixture count as read. Of a target that several ranks hold, this rank's part counts.
     """
     head = _bytes(pair.target.head)
     table = pair.target.embedding.weight
     tied = any(table is weight for weight in pair.target.head.parameters())
-    target = _bytes(pair.target.model) - (0 if tied else table.nbytes)
+    target = _bytes(pair.target.model) - (0 if tied else own_part(table).nbytes)
     return target, 0 if pair.drafter is None else _bytes(pair.drafter) + head
 
 
@@ -62,4 +63,4 @@ def _copy_seconds(copy: torch.Tensor, source: torch.Tensor) -> float:
 
 
 def _bytes(module: nn.Module) -> int:
-    return sum(weight.nbytes for weight in module.parameters())
+    return sum(own_part(weight).nbytes for weight in module.parameters())

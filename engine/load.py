@@ -7,6 +7,7 @@ first stage at once, and what is no model is refused before.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import importlib.metadata
 import logging
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from engine.drafter_config import DFlashConfig
     from engine.pair import Pair
     from engine.place import Place
+    from engine.ranks import Ranks
     from engine.spread import DeviceMap
     from engine.target import Target
 
@@ -72,6 +74,7 @@ def load_pair(
     dtype: str = "auto",
     context: int | None = None,
     device_map: DeviceMap | None = None,
+    tp: int | None = None,
     progress: Callable[[Loading], None] | None = None,
 ) -> Pair:
     """Load a target and its drafter, ready to decode.
@@ -86,6 +89,8 @@ def load_pair(
         context: most tokens of prompt and answer together; None is the target's own, or what fits.
         device_map: ``auto`` spreads the target's layers over all GPUs, and main memory where these are too
             small; or a device for each part of the model, as accelerate takes it. None is one device.
+        tp: this many processes hold the target together; ``torchrun`` started them, and all of them call
+            this function, and ``generate`` with the same arguments.
         progress: told every stage as it begins.
 
     Raises:
@@ -93,18 +98,21 @@ def load_pair(
     """
     stages = _Stages(progress)
     stages.begin(0)
-    target, draft = _find(model, drafter, stages.report)
-    stages.begin(1)
-    _start()
-    stages.begin(2)
-    checked = _check(target, draft, _Wish(device, dtype, context, device_map), stages.report)
-    config, dflash, place = checked.config, checked.dflash, checked.place
-    stages.begin(3)
-    codec = _read_codec(target.folder, config)
-    stages.begin(4)
-    network = _load_target(target, checked)
-    stages.begin(5)
-    drafting = None if draft is None else _load_drafter(draft.folder, network.device, place.dtype)
+    ranks = _join(tp, device, stages.report)
+    with _together(ranks):
+        target, draft = _find(model, drafter, stages.report)
+        stages.begin(1)
+        _start()
+        stages.begin(2)
+        checked = _check(target, draft, _Wish(device, dtype, context, device_map, ranks), stages.report)
+        config, dflash, place = checked.config, checked.dflash, checked.place
+        stages.begin(3)
+        codec = _read_codec(target.folder, config)
+    with _together(ranks):
+        stages.begin(4)
+        network = _load_target(target, checked)
+        stages.begin(5)
+        drafting = None if draft is None else _load_drafter(draft.folder, network.device, place.dtype)
     stages.begin(6)
     from engine.pair import Pair
 
@@ -122,11 +130,26 @@ def load_pair(
         vocab_size=network.vocab_size,
         thinking=codec.supports_thinking,
         layers_on=network.layers_on,
+        processes=1 if ranks is None else ranks.size,
     )
     pair = Pair(network, drafting, codec, info)
     warm_up(pair)
     seconds = stages.seconds
     return pair.described(msgspec.structs.replace(info, t=seconds, seconds=seconds))
+
+
+def _join(tp: int | None, device: str, report: Callable[[str], None]) -> Ranks | None:
+    if tp is None or tp == 1:
+        return None
+    report(f"Joining {tp} processes")
+    from engine.ranks import join
+
+    return join(tp, device)
+
+
+def _together(ranks: Ranks | None) -> contextlib.AbstractContextManager[None]:
+    """What fails in one rank fails in all; nothing for a process alone."""
+    return contextlib.nullcontext() if ranks is None else ranks.together()
 
 
 class _Stages:
@@ -186,6 +209,7 @@ class _Wish:
     dtype: str
     context: int | None
     device_map: DeviceMap | None
+    ranks: Ranks | None
 
 
 @dataclass(frozen=True)
@@ -221,7 +245,9 @@ class _Checked:
         from engine.spread import weight_budgets
 
         sizes, itemsize = self.sizes, self.place.dtype.itemsize
-        caches = [shape.cache_bytes(self.context, itemsize) for shape in sizes.shapes]
+        caches = [
+            shape.cache_bytes(self.context, itemsize) + shape.round_bytes(itemsize) for shape in sizes.shapes
+        ]
         drafter = sizes.drafter * itemsize + sum(caches[1:])
         return weight_budgets(self.place.rooms(), sizes.target * itemsize, caches[0], drafter)
 
@@ -229,13 +255,16 @@ class _Checked:
 def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[str], None]) -> _Checked:
     """Everything that can be known before weights are read; weights of hub models are fetched in between."""
     from engine.place import Place
+    from engine.ranks import check_shares
     from engine.target import LAYER_KINDS, SUPPORTED_MODEL_TYPES
     from engine.target_load import read_target_config
 
     check_architecture(target.checkpoint, SUPPORTED_MODEL_TYPES)
     config = read_target_config(target.checkpoint)
     check_layers(config, LAYER_KINDS)
-    place = Place.choose(wish.device, wish.dtype, config, wish.device_map)
+    if wish.ranks is not None:
+        check_shares(config, wish.ranks.size)
+    place = Place.choose(wish.device, wish.dtype, config, device_map=wish.device_map, ranks=wish.ranks)
     dflash = None
     if draft is not None:
         dflash = read_drafter_config(draft.checkpoint)
@@ -265,11 +294,21 @@ def _measure(
     parameters = shapes[0].parameters if quantised else target.checkpoint.count_parameters(skip=NOT_TEXT)
     if not reads_directly(place):
         place.check_host(parameters)
+    if place.ranks is not None:
+        parameters, shapes[0] = _share(parameters, shapes[0], config, place.ranks.size)
     drafter = 0
     if draft is not None and dflash is not None:
         shapes.append(drafter_shape(vars(dflash)))
         drafter = draft.checkpoint.count_parameters()
     return _Sizes(parameters, drafter, tuple(shapes))
+
+
+def _share(parameters: int, shape: ModelShape, config: Any, ranks: int) -> tuple[int, ModelShape]:
+    """What one rank holds: at most its part of all weights but the embedding, and the keys and values of its
+    heads. Recurrent states are in every rank."""
+    whole = config.vocab_size * config.hidden_size
+    part = dataclasses.replace(shape, per_token=shape.per_token // ranks)
+    return whole + (parameters - whole) // ranks, part
 
 
 def _read_codec(folder: Path, config: Any) -> Codec:
@@ -285,7 +324,7 @@ def _load_target(target: _Found, checked: _Checked) -> Target:
     budgets = checked.weight_budgets() if checked.place.device_map == "auto" else None
     model = load_target(target.checkpoint, checked.config, checked.place, budgets)
     tapped = () if checked.dflash is None else checked.dflash.target_layer_ids
-    return Target(model, tapped, context_length=checked.context)
+    return Target(model, tapped, context_length=checked.context, ranks=checked.place.ranks)
 
 
 def _load_drafter(folder: Path, device: torch.device, dtype: torch.dtype) -> Drafter:
@@ -311,7 +350,9 @@ def _describe(found: _Found, module: Any, kinds: Sequence[str]) -> ModelInfo:
 
 
 def _bytes(module: Any) -> int:
-    return sum(tensor.nbytes for tensor in (*module.parameters(), *module.buffers()))
+    from engine.ranks import own_part
+
+    return sum(own_part(tensor).nbytes for tensor in (*module.parameters(), *module.buffers()))
 
 
 def _versions() -> dict[str, str]:

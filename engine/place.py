@@ -12,6 +12,7 @@ import torch
 
 from engine.errors import EngineError
 from engine.model_shape import ModelShape
+from engine.ranks import Ranks
 from engine.settings import DTYPES
 from engine.spread import DeviceMap, check_device_map
 
@@ -29,15 +30,23 @@ class Place:
     Attributes:
         device: the drafter's, and that of the target or of its first part.
         device_map: how the target's layers are spread over several devices; None for one device.
+        ranks: the processes that hold the target together, each with a device of its own.
     """
 
     device: torch.device
     dtype: torch.dtype
     device_map: DeviceMap | None = None
+    ranks: Ranks | None = None
 
     @classmethod
     def choose(
-        cls, device: str, dtype: str, target_config: Any, device_map: DeviceMap | None = None
+        cls,
+        device: str,
+        dtype: str,
+        target_config: Any,
+        *,
+        device_map: DeviceMap | None = None,
+        ranks: Ranks | None = None,
     ) -> Place:
         """Turn the settings' words into a device and a dtype.
 
@@ -51,23 +60,25 @@ class Place:
         """
         if device_map is not None:
             check_device_map(device_map, device)
-        where = _device(device)
+        where = _device(device) if ranks is None else ranks.device
         if dtype not in DTYPES:
             raise EngineError(
                 "bad_setting", f"The dtype cannot be {dtype}.", "Choose one of " + ", ".join(DTYPES) + "."
             )
         if dtype != "auto":
             named: torch.dtype = getattr(torch, dtype)
-            return cls(where, named, device_map)
+            return cls(where, named, device_map, ranks)
         own = target_config.dtype if isinstance(target_config.dtype, torch.dtype) else torch.bfloat16
-        return cls(where, torch.float32 if where.type == "cpu" else own, device_map)
+        return cls(where, torch.float32 if where.type == "cpu" else own, device_map, ranks)
 
     @property
     def name(self) -> str:
         """The device as people know it."""
         if self.device.type == "cpu":
-            return "cpu"
-        return f"{self.device} ({torch.cuda.get_device_name(self.device)})"
+            name = "cpu"
+        else:
+            name = f"{self.device} ({torch.cuda.get_device_name(self.device)})"
+        return name if self.ranks is None else f"{self.ranks.size} x {name}"
 
     def fit_context(self, parameters: int, shapes: Sequence[ModelShape], asked: int | None) -> int:
         """How many tokens the caches can hold here, told before anything is read.

@@ -152,7 +152,7 @@ def decode_round(
     with clock.stage("verify"):
         target_logits = session.verify(root_id, tree, settings.verify)
     with clock.stage("walk"):
-        choices = choose(target_logits, tree, sampler, position)
+        choices = session.target.agree(choose(target_logits, tree, sampler, position))
         accepted, bonus = follow_verified_tree(tree, choices)
     with clock.stage("commit"):
         committed, accepted = commit(session, root_id, tree, accepted, bonus, take)

@@ -124,7 +124,7 @@ class Session:
         embedded = self.target.embed(block) * self.drafter.config.input_embedding_scale
         hidden = self.drafter(embedded, self.context)
         logits = self.drafter.logits(hidden, self.target.head)[0].to(self.target.device)
-        return logits if logits.dtype == torch.float64 else logits.float()
+        return self.target.agree(logits if logits.dtype == torch.float64 else logits.float())
 
     @torch.inference_mode()
     def verify(self, root_id: int, tree: DraftTree, backend: Verify) -> Tensor:

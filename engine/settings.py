@@ -42,6 +42,7 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
         context: most tokens of prompt and answer together; None is the target's own, or what fits.
         device_map: ``auto`` spreads the target's layers over all GPUs, and main memory where these are too
             small; None is one device.
+        tp: this many processes hold the target together, each on a device of its own; None is one.
     """
 
     model: str = "demo"
@@ -50,6 +51,18 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
     dtype: str = "auto"
     context: int | None = None
     device_map: str | None = None
+    tp: int | None = None
+
+    def check(self) -> None:
+        """Raise ``EngineError("bad_setting")`` for what contradicts itself."""
+        if self.tp is not None and self.tp < 1:
+            raise _bad("tp", self.tp, "at least 1")
+        if self.device_map is not None and (self.tp or 1) > 1:
+            raise EngineError(
+                "bad_setting",
+                "Layers cannot be both divided (--tp) and spread (--device-map).",
+                "Choose one of them.",
+            )
 
 
 class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from engine.cache import TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.kernels.backend import wide
+from engine.ranks import Ranks
 from engine.room import SPARE_ROWS
 from engine.rows import Rows
 from engine.settings import Verify
@@ -57,12 +58,19 @@ class Target:
         tapped: layers whose outputs the drafter reads (``hidden_states[id + 1]`` of transformers;
             for the last layer that is after the final norm).
         context_length: most tokens in a cache; None is the model's own.
+        ranks: the processes that hold ``model`` together; None for one process.
 
     Raises:
         EngineError: ``unsupported_architecture``.
     """
 
-    def __init__(self, model: Any, tapped: Sequence[int] = (), context_length: int | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tapped: Sequence[int] = (),
+        context_length: int | None = None,
+        ranks: Ranks | None = None,
+    ) -> None:
         config = model.config
         self.layer_kinds = layer_kinds(config)
         if config.model_type not in SUPPORTED_MODEL_TYPES or not set(self.layer_kinds) <= set(LAYER_KINDS):
@@ -73,6 +81,7 @@ class Target:
             )
         self.model = model
         self.tapped = tuple(tapped)
+        self.ranks = ranks
         self.embedding: nn.Embedding = model.get_input_embeddings()
         self.head: nn.Module = model.get_output_embeddings()
         self.vocab_size: int = self.embedding.weight.shape[0]
@@ -109,6 +118,10 @@ class Target:
     @property
     def dtype(self) -> torch.dtype:
         return self.embedding.weight.dtype
+
+    def agree(self, tensor: Tensor) -> Tensor:
+        """The first rank's values of what decides how the text goes on."""
+        return tensor if self.ranks is None else self.ranks.agree(tensor)
 
     def new_cache(self) -> TargetCache:
         return TargetCache(self.layer_kinds, self.context_length + SPARE_ROWS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils.quantization_config import Mxfp4Config
 
 import engine.cpu  # noqa: F401 - before transformers' models are imported
@@ -69,7 +70,9 @@ def load_target(
     if place.device.type == "cpu":
         # One expert after another: the batched kernels round each row as its neighbours happen to fall.
         options["experts_implementation"] = "eager"
-    if place.device_map is not None:
+    if place.ranks is not None:
+        options["distributed_config"] = DistributedConfig(tp_size=place.ranks.size)
+    elif place.device_map is not None:
         options |= {"device_map": place.device_map, "max_memory": budgets}
     elif place.device.type != "cpu" and reads_directly(place):
         options["device_map"] = {"": place.device}
@@ -87,7 +90,7 @@ def load_target(
             output_loading_info=True,
             **options,
         )
-        if place.device_map is None:
+        if place.device_map is None and place.ranks is None:
             model.to(device=place.device)
         if target.quantization is not None:
             _cast(model, place.dtype)

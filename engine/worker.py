@@ -27,7 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.commands import (
+    COMMAND,
     EXIT_DEVICE,
+    EXIT_RANKS,
     AnyCommand,
     Cancel,
     Generate,
@@ -40,15 +42,18 @@ from engine.commands import (
     Set,
     Step,
     decode_command,
+    encode_command,
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, encode_event
+from engine.events import AnyEvent, Failed, Loading, encode_event
+from engine.settings import LoadSettings
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
     from engine.pair import Pair
+    from engine.ranks import Ranks
 
 PIPE_BYTES = 2**20
 """Room for a few rounds of the largest trees, so that a reader that paints does not stall decoding."""
@@ -100,6 +105,7 @@ class Worker:
         self._open: list[Job] = []
         self._lock = threading.Lock()
         self._pair: Pair | None = None
+        self._ranks: Ranks | None = None
         self._job_started = time.monotonic()
 
     def run(self) -> None:
@@ -112,6 +118,8 @@ class Worker:
                 self._carry_out(job)
             except Exception as error:
                 self._fail(error)
+                if self._ranks is not None:
+                    self._release(self._ranks)
             finally:
                 with self._lock:
                     self._open.remove(job)
@@ -141,6 +149,10 @@ class Worker:
         os._exit(0)
 
     def _carry_out(self, job: Job) -> None:
+        if isinstance(job.command, Load):
+            self._join(job.command.settings)
+        if self._ranks is not None and isinstance(job.command, Load | Generate):
+            self._ranks.share(COMMAND, encode_command(job.command))
         match job.command:
             case Load():
                 self._load(job.command)
@@ -155,20 +167,18 @@ class Worker:
 
                 self._emit(measure_floor(self._loaded()))
 
+    def _join(self, settings: LoadSettings) -> None:
+        settings.check()
+        if settings.tp is None or settings.tp == 1:
+            return
+        self._emit(Loading(stage=f"Starting {settings.tp} processes", done=0, total=1))
+        from engine.ranks import join
+
+        self._ranks = join(settings.tp, settings.device)
+
     def _load(self, command: Load) -> None:
         self._pair = None  # the old pair's memory must be free before the new one is read
-        from engine.load import load_pair
-
-        settings = command.settings
-        self._pair = load_pair(
-            settings.model,
-            settings.drafter,
-            device=settings.device,
-            dtype=settings.dtype,
-            context=settings.context,
-            device_map=settings.device_map,
-            progress=self._emit,
-        )
+        self._pair = load(command.settings, self._emit)
         self._emit(self._pair.info)
 
     def _generate(self, command: Generate, control: Control) -> None:
@@ -198,6 +208,30 @@ class Worker:
         seconds = time.monotonic() - self._job_started
         self._emit(failed_event(error, detail, self._log_path, seconds))
 
+    def _release(self, ranks: Ranks) -> None:
+        """Have the others wait for the next command too; without them there is none."""
+        try:
+            ranks.abort()
+        except RuntimeError as error:
+            log.error("the other processes are lost: %s", error)
+            os._exit(EXIT_RANKS)
+
+
+def load(settings: LoadSettings, progress: Callable[[Loading], None] | None) -> Pair:
+    """``load_pair`` with these settings."""
+    from engine.load import load_pair
+
+    return load_pair(
+        settings.model,
+        settings.drafter,
+        device=settings.device,
+        dtype=settings.dtype,
+        context=settings.context,
+        device_map=settings.device_map,
+        tp=settings.tp,
+        progress=progress,
+    )
+
 
 def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:
     """What to tell the user about ``error``, ``seconds`` after the job started."""
@@ -210,6 +244,14 @@ def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) 
             message="There is not enough memory for this.",
             hint="Close other programs on the device, or choose a smaller --budget, a shorter prompt, "
             "--dtype bfloat16 or a smaller model.",
+            detail=detail,
+        )
+    if is_lost_rank(error):
+        return Failed(
+            t=seconds,
+            error="rank_lost",
+            message="Another of the processes that hold the target together ended or does not answer.",
+            hint=f"The log says why: {log_path}",
             detail=detail,
         )
     return Failed(
@@ -231,6 +273,11 @@ def is_out_of_memory(error: Exception) -> bool:
 def is_device_failure(error: Exception) -> bool:
     """Whether this is a CUDA error after which every other call fails too (an illegal access, ...)."""
     return isinstance(error, RuntimeError) and not is_out_of_memory(error) and "CUDA error:" in str(error)
+
+
+def is_lost_rank(error: Exception) -> bool:
+    """Whether this comes from an exchange between processes, of torch's backends on CPUs and GPUs."""
+    return isinstance(error, RuntimeError) and ("gloo" in str(error) or "NCCL" in str(error))
 
 
 def _apply(command: AnyCommand, control: Control) -> None:
@@ -299,13 +346,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m engine.worker", description=__doc__)
     parser.add_argument("--log", type=Path, required=True, help="file that takes everything printed")
     parser.add_argument("--parent", type=int, help="process id to end with")
+    parser.add_argument("--ranks", type=int, help="follow the first of so many processes, unless this is it")
     parser.add_argument("--debug", action="store_true", help="log more")
     arguments = parser.parse_args(argv)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides what Ctrl-C means
     commands_fd, events_fd = _take_over_streams(arguments.log)
-    if arguments.parent is not None:
-        _die_with(arguments.parent)
+    if arguments.parent is not None or arguments.ranks is not None:
+        _die_with(arguments.parent or os.getppid())
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.DEBUG if arguments.debug else logging.INFO,
@@ -314,6 +362,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     logging.captureWarnings(True)
     faulthandler.enable()
     log.info("worker %d started, Python %s", os.getpid(), sys.version.split()[0])
+    if arguments.ranks is not None and os.environ["RANK"] != "0":
+        os.close(commands_fd)
+        os.close(events_fd)
+        from engine.follower import follow
+
+        follow(arguments.ranks)
     Worker(commands_fd, EventPipe(events_fd).emit, arguments.log, debug=arguments.debug).run()
 
 

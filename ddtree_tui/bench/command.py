@@ -59,7 +59,9 @@ def _measure(
     engine_command: list[str] | None,
 ) -> int | None:
     """None when everything was measured, otherwise the exit code for what came in between."""
-    engine = EngineProcess(inbox.put, options.log_path, command=engine_command, debug=options.debug)
+    engine = EngineProcess(
+        inbox.put, options.log_path, command=engine_command, debug=options.debug, ranks=options.load.tp
+    )
     with BenchProgress(quiet=options.quiet) as progress:
         try:
             with engine:

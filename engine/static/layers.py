@@ -66,11 +66,12 @@ def capturable(target: Target) -> bool:
 
     Layers that ``forward`` knows can, and transformers' own unless they have experts, which are sent the rows
     that are routed to them. None can with rotary frequencies that depend on the longest position, which
-    transformers reads on the host, or on several devices.
+    transformers reads on the host, or on several devices, whole or divided.
     """
     layers = target.model.model.layers
     dense = not any(experts.is_mixture(layer.mlp) for layer in layers)
-    return (dense or fusable(target)) and target.rotary_frequencies is not None and not is_spread(layers)
+    on_one_device = target.ranks is None and not is_spread(layers)
+    return (dense or fusable(target)) and target.rotary_frequencies is not None and on_one_device
 
 
 def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Tensor]:

@@ -25,7 +25,7 @@ START = """
 import sys
 from ddtree_tui import cli, engine_process
 worker, folder = sys.argv[1:3]
-engine_process.worker_command = lambda log, debug=False: [
+engine_process.worker_command = lambda log, **options: [
     sys.executable, worker, "slow", str(log), folder + "/pid"
 ]
 sys.exit(cli.main(["--prompt", "12 + 30", "--log", folder + "/log"]))

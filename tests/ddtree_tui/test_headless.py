@@ -22,7 +22,7 @@ START = """
 import sys
 from ddtree_tui import cli, engine_process
 worker, scenario = sys.argv[1:3]
-engine_process.worker_command = lambda log, debug=False: [
+engine_process.worker_command = lambda log, **options: [
     sys.executable, worker, scenario, str(log), str(log) + ".pid"
 ]
 sys.exit(cli.main(["generate", "12 + 30", "--log", sys.argv[3], *sys.argv[4:]]))

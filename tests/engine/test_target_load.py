@@ -177,7 +177,7 @@ def test_weights_that_pass_through_too_little_main_memory(
     tiny_pair_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(target_load.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(Place, "choose", lambda *_: Place(torch.device("cuda", 0), torch.bfloat16))
+    monkeypatch.setattr(Place, "choose", lambda *_, **__: Place(torch.device("cuda", 0), torch.bfloat16))
     monkeypatch.setattr("engine.place.free_memory", lambda: 1_000)
     with pytest.raises(EngineError, match="main memory") as refused:
         load(tiny_pair_folder)

@@ -27,7 +27,7 @@ from engine.commands import (
 )
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings
-from engine.worker import failed_event, is_device_failure, is_out_of_memory
+from engine.worker import failed_event, is_device_failure, is_lost_rank, is_out_of_memory
 
 STAND_IN = """
     import contextlib, os, sys, time, types
@@ -314,6 +314,9 @@ def test_kinds_of_failure(tmp_path):
     assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."))
     assert not is_out_of_memory(RuntimeError("shapes differ"))
     assert is_device_failure(RuntimeError("CUDA error: device-side assert triggered"))
+    assert is_lost_rank(RuntimeError("[third_party/gloo/gloo/transport/tcp/pair.cc] Connection closed"))
+    assert failed_event(RuntimeError("NCCL error"), "", tmp_path, 0.0).error == "rank_lost"
+    assert not is_lost_rank(ValueError("gloo"))
     assert not is_device_failure(ValueError("CUDA error: quoted"))
     event = failed_event(EngineError("k", "m", "h", "d"), "d", tmp_path, 1.5)
     assert (event.error, event.message, event.hint, event.detail, event.t) == ("k", "m", "h", "d", 1.5)

@@ -24,7 +24,7 @@ START = """
 import sys
 from ddtree_tui import cli, engine_process
 worker, log = sys.argv[1:3]
-engine_process.worker_command = lambda path, debug=False: [sys.executable, worker, log, sys.argv[3]]
+engine_process.worker_command = lambda path, **options: [sys.executable, worker, log, sys.argv[3]]
 sys.exit(cli.main(sys.argv[4:]))
 """
 
