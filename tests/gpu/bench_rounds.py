@@ -2,8 +2,9 @@
 
 ``python tests/gpu/bench_rounds.py --shape qwen3.6-27b --context 1024 32768 --budgets 16 64 --out FILE.json``
 builds pairs of random weights in published shapes, one after the other, replays rounds behind texts of so
-many tokens, and the pair's linears alone as one CUDA graph. ``--soak 2000`` looks at memory over so many
-rounds. ``--cpu`` is a dry run with a tiny shape.
+many tokens, and the pair's linears alone as one CUDA graph (of a mixture of experts without the experts; what
+these take to read is told from how many a round touches, which random routers choose nearly uniformly).
+``--soak 2000`` looks at memory over so many rounds. ``--cpu`` is a dry run with a tiny shape.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
 import torch
+from round_experts import mixtures, reading
 from round_memory import peak_bytes, soak, start_peak, told_bytes
 from round_pairs import BLOCK, SHAPES, fill, random_pair
 from torch import Tensor, nn
@@ -36,6 +38,8 @@ from engine.pair import Pair
 ROOM = 3072
 """Tokens that may follow the longest context."""
 WARM_UP = 3
+EXPERT_ROUNDS = 8
+"""Rounds over which the experts touched are counted."""
 MAIN_BUDGET = 64
 
 
@@ -121,14 +125,24 @@ def measure(shape: str, pair: Pair, rounds: int, contexts: list[int], budgets: l
     floors = {name: replay_ms(run, 20) for name, run in rows.items()}
     told = told_bytes(shape, pair)
     bandwidth = copy_bandwidth(pair.target.device)
-    return {
+    first = times[min(contexts)]
+    found: dict[str, Any] = {
         "contexts": times,
         "linears_ms": floors,
         "told_bytes": told,
         "copy_bytes_per_second": bandwidth,
-        "ratios": _ratios(times[min(contexts)], floors, budgets, told)
-        | _context_ratios(shape, pair, times, bandwidth),
+        "ratios": _ratios(first, floors, budgets, told) | _context_ratios(shape, pair, times, bandwidth),
     }
+    if mixtures(pair):
+        found["experts"] = {
+            name: reading(pair, min(contexts), EXPERT_ROUNDS, bandwidth, settings)
+            for name, settings in modes.items()
+        }
+        for name, read in found["experts"].items():
+            found["ratios"][f"{name} / reading its weights once"] = first[name]["total"] / read["floor_ms"]
+            if name != "ar":
+                found["ratios"][f"{name} / ar"] = first[name]["total"] / first["ar"]["total"]
+    return found
 
 
 def _ratios(
@@ -172,6 +186,12 @@ def report(shape: str, found: dict[str, Any]) -> None:
             print(f"{shape} {context:6d} {name:10} {stages}")
     for name, ms in found["linears_ms"].items():
         print(f"{shape} linears, {name}: {ms:.3f} ms")
+    for name, read in found.get("experts", {}).items():
+        print(
+            f"{shape} {name:10} {read['rows']} rows touch {read['touched']:.1f} experts a layer ("
+            f"{read['touched_least']} to {read['touched_most']}; {read['touched_at_random']:.1f} at random):"
+            f" {read['expert_bytes'] / 1e9:.1f} of {read['bytes'] / 1e9:.1f} GB, {read['floor_ms']:.3f} ms"
+        )
     for name, ratio in found["ratios"].items():
         print(f"{shape} {name}: {ratio:.3f}")
     if "soak" in found:
@@ -198,7 +218,7 @@ def main() -> int:
         "torch": torch.__version__,
         "shapes": {},
     }
-    for shape in ["tiny"] if options.cpu else options.shape:
+    for shape in ["tiny", "tiny-experts"] if options.cpu else options.shape:
         started = time.perf_counter()
         pair = random_pair(shape, max(options.context) + ROOM, device, dtype)
         found: dict[str, Any] = {}

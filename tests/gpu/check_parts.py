@@ -134,10 +134,12 @@ SHARES = {64: 0.02, 1024: 0.08}
 def _round_rows(path: Path) -> Iterator[Row]:
     for shape, found in _json(path)["shapes"].items():
         ratios = found["ratios"]
-        first = min(found["contexts"], key=int)
-        times = {name: times["total"] for name, times in found["contexts"][first].items()}
         if shape in UNBOUNDED:
-            yield measured(f"{shape}: tree(64) round / ar step", times["tree(64)"] / times["ar"])
+            yield measured(f"{shape}: tree(64) round / ar step", ratios["tree(64) / ar"])
+            for name, read in found["experts"].items():
+                yield measured(f"{shape}: experts touched per layer, {name}", read["touched"])
+                ratio = ratios[f"{name} / reading its weights once"]
+                yield measured(f"{shape}: {name} round / reading its weights once", ratio)
             continue
         names = ("ar / linears", "tree(64) / linears", "tree(64) / chain")
         for name, bound in zip(names, BOUNDS.get(shape, OTHER_BOUNDS), strict=True):

@@ -26,7 +26,7 @@ SHAPES: dict[str, tuple[Config, Config]] = {
     for name, preset in PRESETS.items()
     if preset.target_config and preset.drafter_config
 }
-"""Target and drafter of every published pair, and two for a CPU."""
+"""Target and drafter of every published pair, and three for a CPU."""
 _TINY: Config = {
     "vocab_size": 500,
     "hidden_size": 64,
@@ -49,6 +49,15 @@ _TINY_DELTA: Config = {
 _TINY_DRAFTER = drafter(64, 96, 2, taps=1, heads=2, kv_heads=1, dim=32)
 SHAPES["tiny"] = ({"model_type": "qwen3_5_text", **_TINY, **_TINY_DELTA}, _TINY_DRAFTER)
 SHAPES["tiny-dense"] = ({"model_type": "qwen3", **_TINY}, _TINY_DRAFTER)
+_TINY_EXPERTS: Config = {
+    "num_experts": 12,
+    "moe_intermediate_size": 24,
+    "shared_expert_intermediate_size": 24,
+}
+SHAPES["tiny-experts"] = (
+    {"model_type": "qwen3_5_moe_text", **_TINY, **_TINY_DELTA, **_TINY_EXPERTS},
+    _TINY_DRAFTER,
+)
 
 
 class NoText:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import bench_experts
 import bench_generate
 import bench_rounds
 import check_all
@@ -31,6 +32,34 @@ def test_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "tree(64): 96 instead of 32 tokens / reading them" in found["ratios"]
     assert found["soak"]["rounds"] >= 100
     assert found["told_bytes"] > 100_000
+    mixture = json.loads(out.read_text())["shapes"]["tiny-experts"]
+    read = mixture["experts"]
+    assert [read[name]["rows"] for name in ("ar", "chain", "tree(16)", "tree(64)")] == [1, 16, 17, 65]
+    assert read["ar"]["touched"] == read["ar"]["touched_at_random"] == 8
+    assert 8 < read["chain"]["touched"] <= read["tree(64)"]["touched"] <= 12
+    assert read["chain"]["expert_bytes"] < read["chain"]["bytes"] < mixture["told_bytes"] * 2
+    assert mixture["ratios"]["ar / reading its weights once"] > 0
+
+
+def test_experts_against_the_library(tmp_path: Path) -> None:
+    out = tmp_path / "experts.json"
+    assert bench_experts.main([str(out), "--cpu"]) == 0
+    found = json.loads(out.read_text())
+    assert found["failures"] == []
+    ways = {
+        f"{kind}: {way}" for kind in ("plain", "clamped") for way in ("ours", "grouped_mm", "plain torch")
+    }
+    assert ways <= {time["kernel"] for time in found["times"]}
+
+
+def test_every_way_through_the_experts_gives_the_same() -> None:
+    for mixture in bench_experts.TINY.values():
+        modules = bench_experts.modules_of(mixture, "cpu")
+        case = bench_experts.case(mixture, modules, 5, "cpu")
+        answers = [calls[1]() for _, calls in bench_experts.ways(case, 5)]
+        assert len(answers) == 4
+        for answer in answers[1:]:
+            torch.testing.assert_close(answer, answers[0], atol=1e-5, rtol=1e-5)
 
 
 def test_rounds_go_on_from_the_pretended_text() -> None:

@@ -18,6 +18,9 @@ from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, 
 PRECISION = "tf32x3"
 """Of products of float32 inputs; bfloat16 and float16 are not concerned."""
 
+Shape = tuple[int, int, int, int]
+"""Columns of a tile of weights, steps along the inner dimension, warps and stages."""
+
 
 @triton.jit
 def _route(
@@ -205,41 +208,42 @@ def experts(
     *,
     shared: Tensor | None = None,
     shared_gate: Tensor | None = None,
-    shape: tuple[int, int, int, int] | None = None,
+    shapes: tuple[Shape, Shape] | None = None,
 ) -> Tensor:
     """``engine.kernels.experts.experts``.
 
     Args:
-        shape: columns of a tile, steps along the inner dimension, warps and stages.
+        shapes: of the products with gate and up, and with down.
     """
     (R, H), K, E = x.shape, chosen.shape[1], of.down.shape[0]
     clamped = of.clamp is not None
     W = of.gate_up.shape[2 if clamped else 1] // 2
     innermost_contiguous(of.gate_up, of.down)
     BM = max(MIN_DOT, min(64, power_of_two(2 * R * K // E)))
-    BN, BK, warps, stages = shape or (64, 128 if x.element_size() <= 2 else 64, 4, 4 if BM == MIN_DOT else 3)
+    usual = 64, 128 if x.element_size() <= 2 else 64, 4, 4 if BM == MIN_DOT else 3
+    (BU, BH, up_warps, up_stages), (BD, BW, down_warps, down_stages) = shapes or (usual, usual)
     given, active, out = x.new_empty(R * K, H), x.new_empty(R * K, W), torch.empty_like(x)
     limit, slope = of.clamp or (0.0, 0.0)
     with on_device(x):
         lists, counts = (chosen, chosen) if R == 1 else _lists(chosen, E)
         visits = (packed(chosen), lists, counts)
         slots = K if R == 1 else E
-        wide_tile, up_steps, down_steps = _tile(W, BN // 2), _tile(H, BK), _tile(W, BK)
-        _gate_up[(triton.cdiv(W, wide_tile), slots)](
+        BU, BH = _tile(W, BU // 2), _tile(H, BH)
+        _gate_up[(triton.cdiv(W, BU), slots)](
             packed(x), *visits, of.gate_up, x if of.gate_up_bias is None else of.gate_up_bias, active,
-            *_strides(of.gate_up, clamped), R, limit, slope, K, H, W, BM, wide_tile, up_steps,
-            R == 1, clamped, PRECISION, num_warps=warps, num_stages=stages,
+            *_strides(of.gate_up, clamped), R, limit, slope, K, H, W, BM, BU, BH,
+            R == 1, clamped, PRECISION, num_warps=up_warps, num_stages=up_stages,
         )  # fmt: skip
-        tile = _tile(H, BN)
-        _down[(triton.cdiv(H, tile), slots)](
+        BD, BW = _tile(H, BD), _tile(W, BW)
+        _down[(triton.cdiv(H, BD), slots)](
             active, *visits, packed(weights), of.down, x if of.down_bias is None else of.down_bias, given,
-            *_strides(of.down, clamped), R, H, W, BM, tile, down_steps,
-            R == 1, of.down_bias is not None, PRECISION, num_warps=warps, num_stages=stages,
+            *_strides(of.down, clamped), R, H, W, BM, BD, BW,
+            R == 1, of.down_bias is not None, PRECISION, num_warps=down_warps, num_stages=down_stages,
         )  # fmt: skip
-        BH = min(512, power_of_two(H))
+        BC = min(512, power_of_two(H))
         more, opened = (x if part is None else packed(part) for part in (shared, shared_gate))
-        _combine[(R, triton.cdiv(H, BH))](
-            given, x, more, opened, out, H, K, BH, power_of_two(H), shared is not None, num_warps=4
+        _combine[(R, triton.cdiv(H, BC))](
+            given, x, more, opened, out, H, K, BC, power_of_two(H), shared is not None, num_warps=4
         )
     return out
 
