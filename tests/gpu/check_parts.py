@@ -238,7 +238,9 @@ def all_parts(folder: Path, *, quick: bool, cpu: bool, models: list[str], files:
     limit = 12 if cpu else 400
     parts = [
         pytest_part("kernels", "test_kernels.py", 90, folder),
+        pytest_part("expert-kernels", "test_expert_kernels.py", 90, folder),
         pytest_part("device-rounds", "test_device_rounds.py", 120, folder),
+        pytest_part("device-families", "test_device_families.py", 150, folder),
         kernel_checks_part(folder, cpu),
     ]
     for dtype in ("float32", "bfloat16"):

@@ -11,22 +11,22 @@ pytestmark = pytest.mark.gpu
 
 KERNELS = dispatched_experts()
 # Gate, up, their product, what an expert gives and its share are rounded one after the other.
-COARSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.2e-2}
-SIZES = (
-    {"hidden": 256, "width": 96, "count": 40, "top_k": 8},
-    {"hidden": 360, "width": 120, "count": 6, "top_k": 3},
-    {"hidden": 32, "width": 14, "count": 4, "top_k": 2},
-)
+COARSE = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 8e-3}
+EVEN = {"hidden": 256, "width": 96, "count": 40, "top_k": 8}
+ODD = {"hidden": 360, "width": 120, "count": 6, "top_k": 3}
+SMALL = {"hidden": 32, "width": 14, "count": 4, "top_k": 2}
 
 
 @pytest.mark.parametrize("dtype", COARSE)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rows", [1, 2, 17, 65, 257, 1025])
-def test_experts(rows: int, kind: str, dtype: torch.dtype) -> None:
-    for sizes in SIZES:
-        errors = check_experts(KERNELS, "cuda", rows, kind=kind, dtype=dtype, seed=rows, **sizes)
-        name, error = worst(errors)
-        assert error < COARSE[dtype], (name, sizes)
+@pytest.mark.parametrize(
+    ("rows", "sizes"),
+    [*((rows, EVEN) for rows in (1, 2, 17, 257, 1025)), *((r, s) for r in (1, 65) for s in (ODD, SMALL))],
+)
+def test_experts(rows: int, sizes: dict[str, int], kind: str, dtype: torch.dtype) -> None:
+    errors = check_experts(KERNELS, "cuda", rows, kind=kind, dtype=dtype, seed=rows, **sizes)
+    name, error = worst(errors)
+    assert error < COARSE[dtype], name
 
 
 def test_a_graph_replays_with_another_routing() -> None:
