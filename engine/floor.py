@@ -32,14 +32,23 @@ def bytes_read(pair: Pair) -> tuple[int, int]:
     """Bytes of weights a round reads: the target's, and the drafter's (0 without one).
 
     An embedding table does not count, of which a round reads a few rows, unless it is the head too. The
-    head counts twice, for the target and for the drafter, which has none of its own. All experts of a
-    mixture count as read. Of a target that several ranks hold, this rank's part counts.
+    head counts twice, for the target and for the drafter, which has none of its own. Of a mixture as many
+    experts count as one row passes: how many others the rows of a tree need is up to the text. Of a target
+    that several ranks hold, this rank's part counts.
     """
     head = _bytes(pair.target.head)
     table = pair.target.embedding.weight
     tied = any(table is weight for weight in pair.target.head.parameters())
-    target = _bytes(pair.target.model) - (0 if tied else own_part(table).nbytes)
+    target = _bytes(pair.target.model) - (0 if tied else own_part(table).nbytes) - _idle_experts(pair)
     return target, 0 if pair.drafter is None else _bytes(pair.drafter) + head
+
+
+def _idle_experts(pair: Pair) -> int:
+    """Bytes of the experts that a row does not pass."""
+    config, layers = pair.target.model.config, pair.target.model.model.layers
+    count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
+    experts = sum(_bytes(layer.mlp.experts) for layer in layers if hasattr(layer.mlp, "experts"))
+    return experts * (count - config.num_experts_per_tok) // count if experts else 0
 
 
 def copy_bandwidth(device: torch.device) -> float:

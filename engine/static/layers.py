@@ -1,7 +1,8 @@
 """The target's layers with their small operations fused, for the families whose layers are known by heart.
 
 Weights stay in transformers' modules; what changes is how often a row travels between memory and the chip:
-residual and norm in one pass, q/k norm, rotary and the cache's write in one, SwiGLU in one.
+residual and norm in one pass, q/k norm, rotary and the cache's write in one, SwiGLU in one. Experts are
+``engine.static.experts``.
 """
 
 from __future__ import annotations

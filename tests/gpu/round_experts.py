@@ -58,16 +58,15 @@ def reading(
     number = all_mixtures[0].experts.down_proj.shape[0]
     one = _bytes(all_mixtures[0].experts) / number
     rows, top_k = seen[0].shape
-    target, drafter = bytes_read(pair)
-    read = mean * one * len(all_mixtures)
-    total = target - number * one * len(all_mixtures) + read + (0 if settings["mode"] == "ar" else drafter)
+    target, drafter = bytes_read(pair)  # with the experts of one row
+    total = target + (mean - top_k) * one * len(all_mixtures) + (0 if settings["mode"] == "ar" else drafter)
     return {
         "rows": rows,
         "touched": mean,
         "touched_least": min(counts),
         "touched_most": max(counts),
         "touched_at_random": number * (1 - (1 - top_k / number) ** rows),
-        "expert_bytes": read,
+        "expert_bytes": mean * one * len(all_mixtures),
         "bytes": total,
         "floor_ms": 1000 * total / bandwidth,
     }
