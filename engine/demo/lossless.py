@@ -289,6 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "device": pair.info.device,
         "dtype": options.dtype,
         "reference": options.reference,
+        "asked": [path.stem for path in options.prompt_file] or ["held-out demo questions"],
         **summary(list(results.values())),
         "noise": noise.summary(),
         "largest_noise": noise.largest,

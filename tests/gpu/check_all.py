@@ -24,7 +24,7 @@ from typing import IO, Any
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
-from check_parts import Part, Row, all_parts, interpreter
+from check_parts import Part, Row, all_parts
 
 from engine.presets import PRESETS
 
@@ -49,7 +49,7 @@ class Process:
     @classmethod
     def start(cls, part: Part, folder: Path) -> Process:
         log = _log(folder, part).open("wb")
-        command = [*interpreter(), *part.command]
+        command = [sys.executable, *part.command]
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "PYTHONPATH": path}
         process = subprocess.Popen(
@@ -66,7 +66,7 @@ class Process:
             code = None
         self.log.close()
         how = {
-            "command": shlex.join([Path(interpreter()[0]).name, *self.part.command]),
+            "command": shlex.join(["python", *self.part.command]),
             "returned": code,  # None: it ran out of time
             "seconds": round(time.monotonic() - self.began, 1),
             "output": _log(folder, self.part).read_text(encoding="utf-8", errors="replace")[-TAIL:],
@@ -115,9 +115,10 @@ def _run_together(parts: Iterable[Part], folder: Path, until: float) -> None:
 
 
 def _complete(part: Part, folder: Path) -> bool:
-    """Whether it came to its end before: 0 and 1 both tell what was found."""
+    """Whether it came to its end before. A check that returns 1 has found something."""
     how = _how(part, folder)
-    return how is not None and how["returned"] in (0, 1) and part.result.exists()
+    codes = (0,) if part.alone else (0, 1)
+    return how is not None and how["returned"] in codes and part.result.exists()
 
 
 def _how(part: Part, folder: Path) -> dict[str, Any] | None:
@@ -137,17 +138,21 @@ def _log(folder: Path, part: Part) -> Path:
 
 
 def rows_of(part: Part, folder: Path) -> list[Row]:
-    """The part's lines, or one that says why there are none."""
+    """The part's lines, as far as it came, and one that says why it did not come to its end."""
     how = _how(part, folder)
     if how is None:
         return [Row(part.name, "runs", "left out: no time", False)]
-    if how["returned"] is None:
-        return [Row(part.name, "runs", f"ended after {how['seconds']} s: no time", False)]
+    rows, problem = [], ""
     try:
-        return list(part.rows(part.result))
-    except (OSError, ValueError, KeyError, AssertionError) as error:
+        rows = list(part.rows(part.result)) if part.result.exists() else []
+    except (ValueError, KeyError, AssertionError) as error:
+        problem = f"result not read: {error!r}"
+    if how["returned"] is None:
+        problem = f"ended after {how['seconds']} s: no time"
+    elif not _complete(part, folder):
         last = how["output"].strip().splitlines()[-1:] or [""]
-        return [Row(part.name, "runs", f"returned {how['returned']}: {last[0] or error!r}"[:90], False)]
+        problem = f"returned {how['returned']}: {last[0]}"
+    return [*rows, Row(part.name, "runs", problem[:90], False)] if problem else rows
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -220,12 +219,13 @@ def _lossless_rows(path: Path) -> Iterator[Row]:
     else:
         parted = found["divergences"]
         defects = sum(one["verdict"] == "defect" for one in parted)
-        seen = f"{defects} defects, {len(parted)} ties within {found['largest_noise']:g}"
+        seen = f"{defects} defects, {len(parted) - defects} ties within {found['largest_noise']:g}"
         yield Row(f"{name}: {texts} texts, differences from ar", "ties only", seen, defects == 0 < texts)
     if found["model"] == "smollm2" and found["dtype"] == "bfloat16":
         chain, tree = (found["acceptance_length"][way] for way in ("chain", "tree(64)"))
-        yield at_least("smollm2: mean acceptance, chain", chain, 2.2)
-        yield at_least("smollm2: mean acceptance, tree(64) / chain", tree / chain, 1.12)
+        asked = " + ".join(found["asked"])
+        yield at_least(f"smollm2, {asked}: mean acceptance, chain", chain, 2.2)
+        yield at_least(f"smollm2, {asked}: mean acceptance, tree(64) / chain", tree / chain, 1.12)
 
 
 def _files(files: list[Path]) -> list[str]:
@@ -260,8 +260,3 @@ def all_parts(folder: Path, *, quick: bool, cpu: bool, models: list[str], files:
     if not quick and not cpu:
         parts.append(rounds_part("rounds-moe", [*UNBOUNDED], contexts[:1], [64], 0, 60, folder, cpu))
     return parts
-
-
-def interpreter() -> list[str]:
-    """What runs a part."""
-    return [sys.executable]
