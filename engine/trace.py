@@ -1,4 +1,8 @@
-"""Recorded runs: the events of a run, one JSON line each, in a file. Imports no torch."""
+"""Recorded runs: the events of a run, one JSON line each, in a file. Imports no torch.
+
+``TraceWriter`` writes plain lines; what the app records by itself is in blocks (``engine.recording``). Both
+are read here.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,19 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
+from engine.blocks import is_gzip
 from engine.errors import EngineError
-from engine.event_check import check_event
-from engine.events import AnyEvent, Failed, Loading, decode_event, encode_event
+from engine.events import AnyEvent, Failed, Loading, Tokens, encode_event
 from engine.packed import PackedEvents
+from engine.recording import Recording, checked_event
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are not events: a round of 1024 nodes with all details has under a megabyte."""
@@ -119,15 +127,17 @@ class Trace:
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a recorded run.
+    """Read a recorded run, plain or in blocks.
 
-    A last line without its line break that is no whole event is what a killed run leaves: it is
-    dropped with a notice. Events of unknown types are skipped.
+    A last line without its line break that is no whole event, or a last block cut short, is what a killed
+    run leaves: it is dropped with a notice. Events of unknown types are skipped.
 
     Raises:
-        EngineError: ``trace_read`` if the file cannot be read, ``bad_trace`` if it is empty or holds a
-            line that is no event, ``trace_version`` if another schema version wrote it.
+        EngineError: ``trace_read`` if the file cannot be read, ``bad_trace`` if it is empty, damaged or holds
+            a line that is no event, ``trace_version`` if another schema version wrote it.
     """
+    if _in_blocks(path):
+        return _read_blocks(path)
     events = PackedEvents()
     unknown = 0
     notice: str | None = None
@@ -165,6 +175,11 @@ def read_trace(path: Path) -> Trace:
 
 def check_trace(path: Path) -> None:
     """Raise what ``read_trace`` would raise for the start of the file, without reading on."""
+    if _in_blocks(path):
+        with _reading(path), Recording.open(path) as recording:
+            if recording.blocks:
+                recording.events(recording.blocks[0])
+        return
     try:
         with path.open("rb") as file:
             line = file.readline(MAX_LINE_BYTES + 1)
@@ -188,9 +203,7 @@ def _decode_line(line: bytes, number: int, path: Path) -> AnyEvent | None:
             "Check that the file was written by ddtree-tui --trace.",
         )
     try:
-        event = decode_event(line)
-        if event is not None:
-            check_event(event)
+        return checked_event(line)
     except EngineError as error:
         if error.kind == "trace_version" and b'"v"' in line:
             raise EngineError(
@@ -203,7 +216,61 @@ def _decode_line(line: bytes, number: int, path: Path) -> AnyEvent | None:
             message = f"Line {number} of {path} is broken."
             hint = f"Lines 1 to {number - 1} are intact: cut the file there to open them."
         raise EngineError("bad_trace", message, hint, error.detail) from error
-    return event
+
+
+def _in_blocks(path: Path) -> bool:
+    """Whether the file is packed. A pipe is not looked into: what is read from it is gone."""
+    if _is_device(path):
+        return False
+    with _reading(path), path.open("rb") as file:
+        return is_gzip(file.read(2))
+
+
+def _read_blocks(path: Path) -> Trace:
+    events = PackedEvents()
+    seen: set[str] = set()
+    with _reading(path), Recording.open(path) as recording:
+        for block in recording.blocks:
+            for event in recording.events(block):
+                if not isinstance(event, Tokens):
+                    events.append(event)
+                elif new := _unseen(event, seen):
+                    events.append(new)
+        cut_short = recording.cut_short
+    if not events:
+        raise EngineError(
+            "bad_trace",
+            f"The recording {path} was cut short before its first events.",
+            "Choose another one; nothing is left of this run.",
+        )
+    notice = f"The last rounds of {path.name} were cut short and are left out." if cut_short else None
+    return Trace(events, notice)
+
+
+def _unseen(event: Tokens, seen: set[str]) -> Tokens | None:
+    """What an announcement adds to those before it; every block repeats the ids it uses."""
+    new = {*event.pieces, *event.raw} - seen
+    seen |= new
+    if not new:
+        return None
+    return msgspec.structs.replace(
+        event,
+        pieces={key: piece for key, piece in event.pieces.items() if key in new},
+        raw={key: data for key, data in event.raw.items() if key in new},
+        special=[token_id for token_id in event.special if str(token_id) in new],
+    )
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Names the file in whatever goes wrong."""
+    try:
+        yield
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except EngineError as error:
+        message = f"{path}: {error.message}"
+        raise EngineError(error.kind, message, error.hint, error.detail) from error
 
 
 def _is_device(path: Path) -> bool:

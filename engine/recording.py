@@ -1,0 +1,282 @@
+"""Recordings of runs: one file a run, in blocks (``engine.blocks``). Imports no torch.
+
+A run is one answer. Its file holds ``loaded``, ``prefilled``, the rounds, and ``finished`` or ``failed``;
+each block spells the ids it uses, so any block can be shown without the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from engine.blocks import Block, encode_block, find_blocks, read_block
+from engine.errors import EngineError
+from engine.event_check import check_event
+from engine.events import (
+    AnyEvent,
+    Candidates,
+    Failed,
+    Finished,
+    Loaded,
+    Prefilled,
+    Round,
+    Tokens,
+    decode_event,
+    encode_event,
+)
+
+BLOCK_ROUNDS = 32
+BLOCK_BYTES = 4 * 2**20
+"""A block is full at so many rounds or bytes of text, whichever comes first."""
+
+
+class Announced:
+    """How the ids announced so far are spelled."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[str, str] = {}
+        self._raw: dict[str, str] = {}
+        self._special: set[int] = set()
+
+    def learn(self, event: Tokens) -> None:
+        """Take in what an event announces."""
+        self._pieces.update(event.pieces)
+        self._raw.update(event.raw)
+        self._special.update(event.special)
+
+    def of(self, ids: Iterable[int]) -> Tokens:
+        """The announcement of ``ids``, as far as they are known."""
+        keys = {token_id: str(token_id) for token_id in sorted(set(ids))}
+        return Tokens(
+            pieces={key: self._pieces[key] for key in keys.values() if key in self._pieces},
+            raw={key: self._raw[key] for key in keys.values() if key in self._raw},
+            special=[token_id for token_id in keys if token_id in self._special],
+        )
+
+
+class BlockBuilder:
+    """Gathers the events of a run until they make a block."""
+
+    def __init__(self, announced: Announced) -> None:
+        self._announced = announced
+        self._start()
+
+    def _start(self) -> None:
+        self._lines: list[bytes] = []
+        self._ids: set[int] = set()
+        self._bytes = self._rounds = self._tokens = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is gathered."""
+        return not self._lines
+
+    @property
+    def full(self) -> bool:
+        """Whether the block is to be taken before more comes."""
+        return self._rounds >= BLOCK_ROUNDS or self._bytes >= BLOCK_BYTES
+
+    def add(self, event: AnyEvent) -> None:
+        """Gather one more event; ``tokens`` are learned."""
+        if isinstance(event, Tokens):
+            self._announced.learn(event)
+            return
+        line = encode_event(event)
+        self._lines.append(line)
+        self._bytes += len(line)
+        self._ids.update(ids_of(event))
+        if isinstance(event, Round):
+            self._rounds += 1
+            self._tokens += event.acceptance_length
+
+    def take(self) -> bytes:
+        """What is gathered, as a block behind the spelling of its ids; begins a new one."""
+        spelled = self._announced.of(self._ids)
+        lines = [encode_event(spelled), *self._lines] if spelled.pieces or spelled.raw else self._lines
+        block = encode_block(lines, rounds=self._rounds, tokens=self._tokens)
+        self._start()
+        return block
+
+
+class RunWriter:
+    """Writes one run into a new file that only its owner can read.
+
+    ``loaded`` and ``prefilled`` are a block, then every ``BLOCK_ROUNDS`` rounds, then the end: the first and
+    the last block say what the run was.
+
+    Raises:
+        OSError: from every method; after one the file ends with its last whole block, and is closed.
+    """
+
+    def __init__(self, path: Path, loaded: Loaded, announced: Announced) -> None:
+        self.path = path
+        self.size = 0
+        self._builder = BlockBuilder(announced)
+        self._builder.add(loaded)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._fd: int | None = os.open(path, flags, 0o600)
+
+    @property
+    def pending(self) -> bool:
+        """Whether events wait for their block to be full."""
+        return not self._builder.empty
+
+    def write(self, event: AnyEvent) -> None:
+        """Take one event."""
+        ends = isinstance(event, Finished | Failed)
+        if ends and not self._builder.empty:
+            self.flush()
+        self._builder.add(event)
+        if ends or isinstance(event, Prefilled) or self._builder.full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has been gathered."""
+        if self._fd is None or self._builder.empty:
+            return
+        block = self._builder.take()
+        try:
+            rest = memoryview(block)
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self.size)
+            self._close()
+            raise
+        self.size += len(block)
+
+    def close(self) -> None:
+        """Write what has been gathered, and end. Idempotent."""
+        try:
+            self.flush()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+            if self.size == 0:
+                self.path.unlink(missing_ok=True)
+
+
+class Recording:
+    """A recorded run, open for reading.
+
+    Attributes:
+        blocks: its whole blocks, in order; their headers are not yet checked against what they hold.
+        cut_short: whether there is the beginning of one more, as a killed run leaves it.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Follow the blocks of an open file.
+
+        Raises:
+            EngineError: ``bad_trace`` if it is no recording.
+            OSError: as the file's.
+        """
+        self._file = file
+        self.blocks, self.cut_short = find_blocks(file)
+
+    @classmethod
+    def open(cls, path: Path) -> Recording:
+        """Open the recording at ``path``; raises as the constructor."""
+        file = path.open("rb")
+        try:
+            return cls(file)
+        except BaseException:
+            file.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return self.blocks[-1].first_round + self.blocks[-1].rounds if self.blocks else 0
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the rounds have committed."""
+        return sum(block.tokens for block in self.blocks)
+
+    def block_of(self, round_number: int) -> Block:
+        """The block that holds a round, counted from 0.
+
+        Raises:
+            IndexError: if there is no such round.
+        """
+        number = range(self.rounds)[round_number]
+        return self.blocks[bisect_right(self.blocks, number, key=lambda block: block.first_round) - 1]
+
+    def events(self, block: Block) -> list[AnyEvent]:
+        """The events of one block; those of unknown types are left out.
+
+        Raises:
+            EngineError: ``bad_trace`` if the block is damaged, ``trace_version`` if another schema wrote it.
+            OSError: as the file's.
+        """
+        events = [checked_event(line) for line in read_block(self._file, block)]
+        known = [event for event in events if event is not None]
+        if sum(isinstance(event, Round) for event in known) != block.rounds:
+            raise EngineError("bad_trace", "A block of the recording holds other rounds than it says.")
+        return known
+
+    def round(self, round_number: int) -> tuple[list[AnyEvent], Round]:
+        """A round, counted from 0, and the events of its block, which spell its tokens.
+
+        Raises:
+            IndexError, EngineError, OSError: as ``block_of`` and ``events``.
+        """
+        block = self.block_of(round_number)
+        events = self.events(block)
+        rounds = [event for event in events if isinstance(event, Round)]
+        return events, rounds[range(self.rounds)[round_number] - block.first_round]
+
+
+def checked_event(line: bytes) -> AnyEvent | None:
+    """One event that agrees with itself; None for a type this version does not know.
+
+    Raises:
+        EngineError: ``bad_trace``, ``trace_version``.
+    """
+    event = decode_event(line)
+    if event is not None:
+        check_event(event)
+    return event
+
+
+def ids_of(event: AnyEvent) -> set[int]:
+    """All token ids an event mentions."""
+    match event:
+        case Prefilled():
+            return {*event.prompt_ids, event.first_id}
+        case Finished():
+            return set(event.output_ids)
+        case Round():
+            ids = {event.root_id, *event.nodes.ids, *event.target.ids, *event.committed_ids}
+            if event.bonus_id is not None:
+                ids.add(event.bonus_id)
+            if event.miss is not None:
+                ids.add(event.miss.id)
+            for listed in (event.drafter_topk, event.target_topk):
+                if isinstance(listed, Candidates):
+                    ids.update(*listed.ids)
+            return ids
+    return set()
