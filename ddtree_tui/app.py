@@ -6,6 +6,8 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
+from ddtree_tui.recorder import Recorder
+from ddtree_tui.runs_folder import runs_folder
 
 
 def run_app(options: AppOptions) -> int:
@@ -40,6 +42,9 @@ def make_controller(options: AppOptions) -> Controller:
         if trace.notice:
             controller.tell("The recording is not complete", trace.notice)
         return controller
-    link = EngineLink(options.load, options.log_path, trace=options.trace, debug=options.debug)
+    recorder = Recorder(runs_folder()) if options.record else None
+    link = EngineLink(
+        options.load, options.log_path, trace=options.trace, recorder=recorder, debug=options.debug
+    )
     link.start()
     return Controller(options.decode, engine=link, log_path=options.log_path)

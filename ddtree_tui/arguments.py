@@ -45,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         title="commands", metavar="COMMAND", parser_class=_Parser, prog="ddtree-tui"
     )
     add(parser, "--prompt", metavar="TEXT", help="send this as soon as the models are loaded")
+    add(parser, "--no-record", action="store_true", help="do not keep the runs in the state folder")
     _add_shared(parser)
 
     generate = commands.add_parser(

@@ -96,7 +96,14 @@ def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions | 
         from engine.trace import check_trace
 
         check_trace(replay)
-    return AppOptions(load=load, decode=decode, replay=replay, prompt=given.get("prompt"), **common)
+    return AppOptions(
+        load=load,
+        decode=decode,
+        replay=replay,
+        prompt=given.get("prompt"),
+        record=not given.get("no_record", False),
+        **common,
+    )
 
 
 def _common_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Controller:
         settings: what the next run starts with; live ones also hold for the rounds to come.
         waiting: a prompt sent before the models were loaded.
         paused: the run waits between two rounds, or the recording's clock stands still.
+        notices: sentences to be shown in passing; whoever shows them takes them out.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Controller:
         self._clear_at_end = False
         self._one_round = False
         self._problems: list[Problem] = []
+        self.notices: list[str] = []
 
     # What is going on
 
@@ -123,8 +125,11 @@ class Controller:
         events = self._engine.drain()
         self._apply(events)
         for error in self._engine.problems():
-            self.tell("The trace has ended", error.message, error.hint)
-        return bool(events) or bool(self._problems)
+            if error.kind == "record":
+                self.notices.append(f"{error.message} {error.hint}")
+            else:
+                self.tell("The trace has ended", error.message, error.hint)
+        return bool(events) or bool(self._problems) or bool(self.notices)
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:

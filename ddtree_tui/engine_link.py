@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ddtree_tui.engine_process import EngineProcess
+from ddtree_tui.recorder import Recorder
 from engine.commands import AnyCommand, Load
 from engine.errors import EngineError
 from engine.events import AnyEvent
@@ -15,7 +16,7 @@ from engine.trace import TraceWriter
 
 
 class EngineLink:
-    """Owns the engine's process and the trace file.
+    """Owns the engine's process, the trace file and the recorder.
 
     Events are recorded and queued in the reader's thread; the app takes them in its own time, so a slow
     terminal never holds the engine up.
@@ -27,6 +28,7 @@ class EngineLink:
         log_path: Path,
         *,
         trace: Path | None = None,
+        recorder: Recorder | None = None,
         command: Sequence[str] | None = None,
         debug: bool = False,
     ) -> None:
@@ -34,6 +36,7 @@ class EngineLink:
         self._queue: deque[AnyEvent] = deque()
         self._problems: deque[EngineError] = deque()
         self._trace = TraceWriter(trace) if trace is not None else None
+        self._recorder = recorder
         self._process = EngineProcess(self._take, log_path, command=command, debug=debug, ranks=load.tp)
 
     def start(self) -> None:
@@ -60,15 +63,20 @@ class EngineLink:
 
     def problems(self) -> list[EngineError]:
         """What went wrong beside the run since the last call, such as a full disk under the trace."""
-        return [self._problems.popleft() for _ in range(len(self._problems))]
+        recording = self._recorder.problems() if self._recorder is not None else []
+        return [*recording, *(self._problems.popleft() for _ in range(len(self._problems)))]
 
     def stop(self) -> None:
-        """End the engine and close the trace. Idempotent."""
+        """End the engine and close what is recorded. Idempotent."""
         self._process.stop()
+        if self._recorder is not None:
+            self._recorder.close()
         if self._trace is not None:
             self._trace.close()
 
     def _take(self, event: AnyEvent) -> None:
+        if self._recorder is not None:
+            self._recorder.take(event)
         if self._trace is not None:
             try:
                 self._trace.write(event)

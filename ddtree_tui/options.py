@@ -20,6 +20,7 @@ class AppOptions:
         prompt: sent as soon as the pair is ready, or None to wait for the user.
         debug: show tracebacks and raise the log's level.
         log_path: the file the engine's and the app's details go to; its folder exists.
+        record: keep every run in the state folder.
     """
 
     load: LoadSettings
@@ -29,6 +30,7 @@ class AppOptions:
     prompt: str | None
     debug: bool
     log_path: Path
+    record: bool = False
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
 from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keys import Key, dialog_safe
@@ -271,6 +272,8 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, LookActions):
     def show_problems(self) -> None:
         for problem in self.controller.take_problems():
             self.open_dialog(problem)
+        while self.controller.notices:
+            self.notify(escape(self.controller.notices.pop(0)), severity="warning", timeout=10, markup=False)
 
     def open_dialog(self, problem: Problem) -> None:
         def answered(answer: str | None) -> None:
