@@ -97,7 +97,7 @@ def random_pair(shape: str, context: int, device: torch.device, dtype: torch.dty
         model = AutoModelForCausalLM.from_config(config, dtype=dtype)
     model = model.to_empty(device=device)
     with device:
-        draft = Drafter(_drafter_config(settings, drafting, context)).to(dtype)
+        draft = Drafter(_drafter_config(settings, drafting, context)).to(device, dtype)
     torch.manual_seed(0)
     for module in (model, draft):
         for parameter in module.parameters():
