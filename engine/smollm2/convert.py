@@ -30,18 +30,15 @@ def converted_target(gguf: Path, cache: Path, report: Report) -> Path:
     Raises:
         EngineError: ``gguf_unreadable``, ``gguf_packages``, ``cache_unwritable``.
     """
-    folder = cache / f"{NAME}-{gguf.stat().st_size}-{_FORMAT}"
+    place = cache / f"smollm2-{gguf.stat().st_size}-{_FORMAT}"
+    folder = place / NAME
     if folder.is_dir():
         return folder
     try:
-        with _locked(cache / f"{folder.name}.lock"):
+        with _locked(place / "lock"):
             if not folder.is_dir():  # made by whoever had the lock
                 report(f"Converting {gguf.name} (once)")
-                half = cache / f"{folder.name}.part"
-                shutil.rmtree(half, ignore_errors=True)
-                half.mkdir()
-                convert(gguf, half)
-                half.rename(folder)
+                _fill(folder, lambda half: convert(gguf, half))
     except OSError as error:
         raise EngineError(
             "cache_unwritable",
@@ -50,6 +47,19 @@ def converted_target(gguf: Path, cache: Path, report: Report) -> Path:
             repr(error),
         ) from error
     return folder
+
+
+def _fill(folder: Path, write: Callable[[Path], None]) -> None:
+    """Make ``folder`` appear with all that ``write`` writes."""
+    half = folder.with_suffix(".part")
+    shutil.rmtree(half, ignore_errors=True)  # of a process that was killed
+    half.mkdir()
+    try:
+        write(half)
+        half.rename(folder)
+    except BaseException:
+        shutil.rmtree(half, ignore_errors=True)
+        raise
 
 
 def convert(gguf: Path, folder: Path) -> None:
@@ -83,6 +93,8 @@ def _read_model(gguf: Path) -> Any:
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
+    import engine.cpu  # noqa: F401 - before transformers' models are imported
+
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     auto_class: Any = AutoModelForCausalLM
     return auto_class.from_pretrained(
@@ -96,6 +108,7 @@ def _read_model(gguf: Path) -> Any:
 
 def _write_weights(model: Any, folder: Path) -> None:
     import torch
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     weights = {
@@ -103,7 +116,10 @@ def _write_weights(model: Any, folder: Path) -> None:
         for name, weight in model.state_dict().items()
         if name != "lm_head.weight"  # the embedding's
     }
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    try:
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    except SafetensorError as error:  # a full disk
+        raise OSError(str(error)) from error
     (folder / "model.safetensors").chmod(0o644)  # safetensors writes for the owner's eyes only
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import engine.cpu  # noqa: F401 - before what imports transformers' models
 from engine.errors import EngineError
+from engine.smollm2.card import write_card
 from engine.smollm2.convert import converted_target
 from engine.smollm2.prompts import MEASURED, write_prompts
 from engine.train.answers import AnswerSettings
@@ -56,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         target = converted_target(options.gguf, options.out, report)
         write_prompts(options.published, options.out / "prompts", options.demo)
-        found = TrainRun(plan(options, target, options.out / "prompts")).run()
+        run = TrainRun(plan(options, target, options.out / "prompts"))
+        found = run.run()
+        write_card(found, run.folder)
     except EngineError as error:
         print(f"error: {error} {error.hint} {error.detail}".strip(), file=sys.stderr, flush=True)
         return 2

@@ -33,16 +33,28 @@ def write_report(report: Mapping[str, Any], folder: Path) -> None:
     (folder / "README.md").write_text(model_card(report), encoding="utf-8")
 
 
-def model_card(report: Mapping[str, Any]) -> str:
-    """The card in Markdown; every number in it comes from ``report``."""
+def model_card(report: Mapping[str, Any], *, front: Mapping[str, str] | None = None, about: str = "") -> str:
+    """The card in Markdown; every number in it comes from ``report``.
+
+    Args:
+        front: more lines of its YAML head.
+        about: a section of its own, in Markdown, before the tables.
+    """
     drafter, answers, plan = report["drafter"], report["answers"], report["plan"]
     config = drafter["config"]
     taps = ", ".join(map(str, config["dflash_config"]["target_layer_ids"]))
     measured = sum(report["measured"].values())
     sections = [
-        "---\ntags:\n- speculative-decoding\n- dflash\n- ddtree\n---",
+        "\n".join(
+            [
+                "---",
+                *(f"{name}: {value}" for name, value in (front or {}).items()),
+                "tags:\n- speculative-decoding\n- dflash\n- ddtree\n---",
+            ]
+        ),
         f"# A DFlash drafter for {report['target']}",
         "Written by `python -m engine.train`, which trained it. Embedding and head are the target's.",
+        *([about] if about else []),
         "## Model",
         table(
             ("", ""),
@@ -65,7 +77,7 @@ def model_card(report: Mapping[str, Any]) -> str:
         table(
             ("", ""),
             [
-                ("prompts from", ", ".join(Path(name).name for name in plan["prompts"])),
+                ("prompts from", ", ".join(plan["prompts"])),
                 ("steps", f"{drafter['steps']:,}"),
                 ("seconds", f"{drafter['seconds']:,}"),
                 ("tokens seen, padding left out", f"{drafter['real_tokens']:,}"),
@@ -86,10 +98,11 @@ def model_card(report: Mapping[str, Any]) -> str:
 
 
 def _answers(answers: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    time = f", as many as {asked['seconds']:g} s allowed" if asked["seconds"] else ""
     return (
         f"{answers['tokens']:,} tokens in {answers['answers']:,} answers that the target itself wrote: to "
         f"every prompt one greedy answer and {asked['samples']} sampled at temperature "
-        f"{asked['temperature']}, of at most {asked['limit']} tokens."
+        f"{asked['temperature']}, of at most {asked['limit']} tokens{time}."
     )
 
 

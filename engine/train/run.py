@@ -13,6 +13,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -167,7 +168,7 @@ class TrainRun:
         report = {
             "target": self.target.name,
             "versions": versions(self.target.device),
-            "plan": _plain(self.plan),
+            "plan": _shown(self.plan, self.target.name),
             "answers": self._facts("answers"),
             "drafter": self._facts("drafter"),
             **self._acceptance(),
@@ -228,9 +229,17 @@ def _identity(plan: TrainPlan) -> dict[str, Any]:
 
 
 def _plain(plan: TrainPlan) -> dict[str, Any]:
-    """The plan as JSON has it: no paths, no infinite numbers."""
+    """The plan as JSON has it: paths as text, null for infinite numbers."""
     text = json.dumps(dataclasses.asdict(plan), default=str).replace("Infinity", "null")
     plain: dict[str, Any] = json.loads(text)
+    return plain
+
+
+def _shown(plan: TrainPlan, target: str) -> dict[str, Any]:
+    """The plan for the report, which goes with the drafter: names, and not where they lie here."""
+    names = {key: [Path(name).name for name in getattr(plan, key)] for key in ("prompts", "measure")}
+    plain = _plain(plan) | {"target": target, **names}
+    del plain["out"]
     return plain
 
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+from engine.drafter_config import DFlashConfig
 from engine.presets import PRESETS, demo_folder
 
 
@@ -11,7 +13,9 @@ def test_presets_are_complete_pairs() -> None:
     for name, preset in PRESETS.items():
         assert preset.name == name
         assert preset.note
-        if name != "demo":
+        if preset.drafter_config is None:
+            assert DFlashConfig.load(Path(preset.drafter)).block_size == 16  # it comes with the package
+        else:
             for hub_id in (preset.target, preset.drafter):
                 assert re.fullmatch(r"[\w.-]+/[\w.-]+", hub_id)
             # The published drafters are named after their target.
