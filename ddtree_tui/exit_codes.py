@@ -16,7 +16,7 @@ MEANINGS = {
     OK: "the answer is complete",
     ENGINE_FAILED: "the engine failed while it answered",
     BAD_INPUT: "an option, a setting or the prompt is not valid",
-    NOT_LOADED: "the models could not be loaded",
+    NOT_LOADED: "the models could not be loaded, or are not usable",
     TRACE_FAILED: "a trace could not be read or written",
     TEXT_DIFFERS: "bench: a text is not the one that mode ar writes, and no tie explains it",
     MOVED: "bench: a number is further from the baseline than its tolerance",
@@ -28,6 +28,8 @@ _BAD_INPUT_KINDS = frozenset(
     {"usage", "bad_setting", "bad_text", "empty_prompt", "no_drafter", "no_terminal", "prompt_too_long"}
     | {"prompt_file", "bench_file"}
 )
+_MODEL_KINDS = frozenset({"bad_template"})
+"""Found out when the first prompt is there, and yet a matter of the model's files."""
 _TRACE_KINDS = frozenset({"trace_read", "trace_write", "trace_version", "bad_trace"})
 
 
@@ -37,7 +39,7 @@ def exit_code(error: str, *, loading: bool = False) -> int:
         return BAD_INPUT
     if error in _TRACE_KINDS:
         return TRACE_FAILED
-    return NOT_LOADED if loading else ENGINE_FAILED
+    return NOT_LOADED if loading or error in _MODEL_KINDS else ENGINE_FAILED
 
 
 def interrupted(signal_number: int) -> int:

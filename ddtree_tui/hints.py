@@ -102,7 +102,7 @@ def _prompt() -> list[Hint]:
 
 
 _ALWAYS: tuple[Hint, ...] = (
-    ("F1", "keys", "help"),
     ("^P", "commands", "command_palette"),
+    ("F1", "keys", "help"),
     ("^Q", "quit", "quit"),
 )

@@ -7,8 +7,10 @@ the folder's ``tokenizer.json`` as it stands.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -123,21 +125,28 @@ class Codec:
             )
         return codec
 
-    def encode_chat(self, messages: Sequence[Message], thinking: bool = False) -> EncodedPrompt:
+    def encode_chat(
+        self, messages: Sequence[Message], thinking: bool = False, *, context: int | None = None
+    ) -> EncodedPrompt:
         """Render the conversation up to where the target goes on, and tokenise it.
+
+        Args:
+            context: tokens that the target can read; a text that has more for certain is not tokenised.
 
         Raises:
             EngineError: ``empty_prompt``, ``bad_prompt`` for what is no text, ``bad_setting``,
                 ``thinking_unsupported``, ``template_refused`` with the template's own words,
-            ``bad_template`` for one that is not Jinja.
+                ``bad_template`` for one that is not Jinja, ``prompt_too_long``.
         """
         self._check(messages, thinking)
         if not self.has_template:
             text = next(message["content"] for message in reversed(messages) if message["role"] == "user")
+            self._check_bound(text, context)
             ids = cast("list[int]", self._tokenizer(text)["input_ids"])
             _check_not_empty(ids)
             return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)
         text = self._render(messages, thinking, generation_prompt=True)
+        self._check_bound(text, context)
         shared = self._render(messages, thinking, generation_prompt=False)
         ids, shared_ids = self._encode(text), self._encode(shared)
         _check_not_empty(ids)
@@ -196,6 +205,37 @@ class Codec:
                 "This target's chat template has no thinking mode.",
                 "Switch thinking off, or choose a target that can think.",
             )
+
+    def fewest_tokens(self, text: str) -> int:
+        """A lower bound of a text's tokens: its bytes over those of the longest token. Costs no tokenising.
+
+        0 where the tokenizer may drop some of the text first.
+        """
+        longest = self._longest_token
+        if longest is None:
+            return 0
+        read = unicodedata.normalize("NFC", text) if self._normalizer == "NFC" else text
+        return -(-len(read.encode()) // longest)
+
+    @cached_property
+    def _longest_token(self) -> int | None:
+        """Bytes; None if tokens do not keep every byte of a text."""
+        drops = any(token.lstrip or token.rstrip for token in self._added.values())
+        if not self._spelling.byte_level or self._normalizer not in (None, "NFC") or drops:
+            return None
+        vocabulary = self._tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
+        added = (len(str(token.content).encode()) for token in self._added.values())
+        return max(1, *map(len, vocabulary), *added)  # an entry writes every byte as one character
+
+    @cached_property
+    def _normalizer(self) -> str | None:
+        """What is done to a text before it is cut into tokens, by the tokenizers library's name."""
+        normalizer = self._tokenizer.backend_tokenizer.normalizer
+        return None if normalizer is None else str(json.loads(normalizer.__getstate__())["type"])
+
+    def _check_bound(self, text: str, context: int | None) -> None:
+        if context is not None and (fewest := self.fewest_tokens(text)) >= context:
+            raise prompt_too_long(f"at least {fewest}", context)
 
     def _render(self, messages: Sequence[Message], thinking: bool, *, generation_prompt: bool) -> str:
         try:
@@ -283,6 +323,15 @@ def _configured_stop_ids(folder: Path) -> frozenset[int]:
         if ids:
             return ids
     return frozenset()
+
+
+def prompt_too_long(tokens: int | str, context: int) -> EngineError:
+    """What to say of a prompt that leaves no room in the context."""
+    return EngineError(
+        "prompt_too_long",
+        f"The prompt has {tokens} tokens and the model's context ends at {context}.",
+        "Shorten the prompt or start a new conversation.",
+    )
 
 
 def _check_not_empty(ids: Sequence[int]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
-from engine.codec import EncodedPrompt
+from engine.codec import EncodedPrompt, prompt_too_long
 from engine.control import Control, no_drafter
 from engine.errors import EngineError
 from engine.events import Finished, Prefilled, Round, Tokens
@@ -61,7 +61,7 @@ def generate(
     if pair.target.ranks is not None:
         control = SharedControl(control, pair.target.ranks)
     control.restrict(MODES if pair.drafter else ("ar",))
-    encoded = pair.codec.encode_chat(messages, settings.thinking)
+    encoded = pair.codec.encode_chat(messages, settings.thinking, context=pair.target.context_length)
     _check_length(pair, encoded)
     return _Run(pair, messages, encoded, settings, control).events()
 
@@ -262,8 +262,4 @@ def _check_drafter(pair: Pair, settings: DecodeSettings) -> None:
 def _check_length(pair: Pair, encoded: EncodedPrompt) -> None:
     context = pair.target.context_length
     if len(encoded.ids) >= context:
-        raise EngineError(
-            "prompt_too_long",
-            f"The prompt has {len(encoded.ids)} tokens and the model's context ends at {context}.",
-            "Shorten the prompt or start a new conversation.",
-        )
+        raise prompt_too_long(len(encoded.ids), context)

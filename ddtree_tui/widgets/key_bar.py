@@ -1,4 +1,7 @@
-"""The last line: the keys that matter now, the most important first; what does not fit is left out."""
+"""The last line: the keys that matter now, the most important first; what does not fit is left out.
+
+The last hints, help and how to quit, are always shown.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from rich.cells import cell_len
 from textual import events
 
 from ddtree_tui.widgets.painted import Lines, Span
+
+ALWAYS = 2
+"""So many of the last hints are shown whatever the width."""
 
 Hint = tuple[str, str, str]
 """Key as it is written, what it does, action to run when clicked."""
@@ -42,10 +48,8 @@ class KeyBar(Lines):
         spans: list[Span] = []
         self._places = []
         x = 0
-        for key, what, action in self._hints:
-            cells = cell_len(key) + 1 + cell_len(what)
-            if x + cells > width:
-                break
+        for key, what, action in _fitting(self._hints, width):
+            cells = _cells((key, what, action))
             spans += [(key, "key"), (f" {what}", "what"), ("  ", "what")]
             self._places.append((x, x + cells, action))
             x += cells + 2
@@ -56,3 +60,20 @@ class KeyBar(Lines):
         for start, end, action in self._places:
             if start <= x < end:
                 await self.app.run_action(action)
+
+
+def _cells(hint: Hint) -> int:
+    return cell_len(hint[0]) + 1 + cell_len(hint[1])
+
+
+def _fitting(hints: tuple[Hint, ...], width: int) -> list[Hint]:
+    """As many of the first as fit before the last."""
+    first, last = hints[:-ALWAYS], hints[-ALWAYS:]
+    room = width - sum(_cells(hint) for hint in last) - 2 * (len(last) - 1)
+    fitting = []
+    for hint in first:
+        room -= _cells(hint) + 2
+        if room < 0:
+            break
+        fitting.append(hint)
+    return [*fitting, *last]

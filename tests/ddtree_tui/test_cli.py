@@ -216,6 +216,11 @@ def test_exit_codes_are_those_of_the_readme():
         assert f"| {code} | {meaning} |" in readme
 
 
+def test_a_broken_template_is_a_matter_of_the_model():
+    assert exit_codes.exit_code("bad_template") == exit_codes.NOT_LOADED
+    assert exit_codes.exit_code("template_refused") == exit_codes.ENGINE_FAILED
+
+
 HEAVY = ("torch", "transformers", "textual", "rich", "networkx", "numpy", "platformdirs", "asyncio")
 
 

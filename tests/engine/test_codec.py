@@ -323,6 +323,21 @@ def test_a_stream_agrees_with_the_tokenizer_s_own_decoding(codec: Codec, text: s
     assert stream.text == codec._tokenizer.decode(ids, skip_special_tokens=True)
 
 
+@given(st.text())
+def test_a_text_has_no_fewer_tokens_than_the_bound_says(codec: Codec, text: str) -> None:
+    assert codec.fewest_tokens(text) <= len(codec._encode(text))
+
+
+def test_a_prompt_far_too_long_is_refused_before_it_is_tokenised(
+    codec: Codec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "_encode", lambda text: pytest.fail("it was tokenised"))
+    with pytest.raises(EngineError) as refused:
+        codec.encode_chat([{"role": "user", "content": "many words " * 100_000}], context=256)
+    assert refused.value.kind == "prompt_too_long"
+    assert "at least" in refused.value.message
+
+
 def test_a_sentencepiece_vocabulary(tmp_path: Path) -> None:
     from tokenizers import Tokenizer, decoders, models, normalizers
 
@@ -350,6 +365,8 @@ def test_a_sentencepiece_vocabulary(tmp_path: Path) -> None:
 def test_the_real_qwen_vocabulary(qwen: Path) -> None:
     codec = Codec.from_folder(qwen, vocab_size=248_320)
     text = "def f(x):\n    return x  # Größe 日本語 🤖🏳️‍🌈\r\n"
+    for read in (text, "e\u0301" * 1000, " " * 1000, "<|im_end|>" * 100):
+        assert 0 < codec.fewest_tokens(read) <= len(codec._encode(read))
     assert codec.decode_bytes(codec._encode(text)) == text.encode()
     assert codec.token_bytes(248_319).decode() == "⟨id 248319⟩"
     assert codec.decode_bytes([codec.think_open_id or 0]) == b"<think>"
