@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
+from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from engine.errors import EngineError
 from engine.presets import PRESETS
@@ -35,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
+        "       %(prog)s export FILE --html [-o FILE]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
         **looks,
@@ -82,6 +84,31 @@ def build_parser() -> argparse.ArgumentParser:
     replay.add_argument("file", type=Path, metavar="FILE", help="a file that --trace wrote")
     _add_diagnosis(replay)
 
+    export = commands.add_parser(
+        "export",
+        help="make a page, a drawing or a graph of a recorded run",
+        usage="%(prog)s FILE (--html | --jsonl | --svg ROUND | --graphml ROUND | --json ROUND) [-o FILE]",
+        description="Make something else of a recorded run, or of one round of it. No model is loaded.",
+        allow_abbrev=False,
+    )
+    export.set_defaults(command="export")
+    export.add_argument("file", type=Path, metavar="FILE", help="a recorded run")
+    kinds = export.add_mutually_exclusive_group(required=True)
+    for kind in FORMATS:
+        if kind.of_round:
+            add(kinds, f"--{kind.name}", type=whole("round", "from 1"), metavar="ROUND", help=kind.help)
+        else:
+            add(kinds, f"--{kind.name}", action="store_true", help=kind.help)
+    add(
+        export,
+        "--answer",
+        type=whole("answer", "from 1"),
+        metavar="N",
+        help="with --html and --jsonl: which one of a trace of several (default: the last)",
+    )
+    add(export, "-o", "--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
+    add(export, "--debug", action="store_true", help="show tracebacks")
+
     bench = commands.add_parser(
         "bench",
         help="measure acceptance, speed and losslessness of modes and budgets",
@@ -127,7 +154,15 @@ class _Parser(argparse.ArgumentParser):
                 f"Put quotes around a prompt of several words. {help_hint}",
             )
         if "are required: FILE" in message:
-            raise EngineError("usage", "There is no trace file named.", "Write: ddtree-tui replay FILE")
+            command = self.prog.rpartition(" ")[2]
+            raise EngineError("usage", "There is no trace file named.", f"Write: ddtree-tui {command} FILE")
+        if found := re.match(r"one of the arguments (.*) is required", message):
+            names = ", ".join(found[1].split())
+            raise EngineError("usage", "It is not said what to export.", f"Add one of {names}.")
+        if found := re.match(r"argument (\S+): not allowed with argument (\S+)", message):
+            raise EngineError(
+                "usage", f"The options {found[2]} and {found[1]} exclude each other.", help_hint
+            )
         raise EngineError("usage", message[:1].upper() + message[1:] + ".", help_hint)
 
 
@@ -254,12 +289,12 @@ def _epilog() -> str:
 
 
 def _no_command(name: str) -> EngineError:
-    close = difflib.get_close_matches(name, ["generate", "replay", "bench", "models"], n=1)
+    close = difflib.get_close_matches(name, ["generate", "replay", "export", "bench", "models"], n=1)
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, replay, bench and models.",
+        f"There is no command {name!r}; there are generate, replay, export, bench and models.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

@@ -16,8 +16,9 @@ from ddtree_tui.arguments import build_parser, refuse_unknown_options
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
 from ddtree_tui.engine_process import under_torchrun
+from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
-from ddtree_tui.options import AppOptions, GenerateOptions
+from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
@@ -44,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.bench.command import run_bench
 
             return run_bench(take_part(options))
+        if isinstance(options, ExportOptions):
+            from ddtree_tui.export.command import run_export
+
+            return run_export(options)
         if isinstance(options, ModelsOptions):
             loading = True  # what can be wrong here is what would be wrong then
             return run_models(options)
@@ -60,7 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exit_codes.BROKEN_PIPE
 
 
-def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions | ModelsOptions:
+def parse(
+    argv: Sequence[str],
+) -> AppOptions | GenerateOptions | BenchOptions | ModelsOptions | ExportOptions:
     """Read the command line.
 
     Raises:
@@ -73,6 +80,8 @@ def parse(argv: Sequence[str]) -> AppOptions | GenerateOptions | BenchOptions | 
     given = vars(parser.parse_args(argv))
     if given["command"] == "models":
         return ModelsOptions(given.get("model"), given.get("drafter"))
+    if given["command"] == "export":
+        return _export_options(given)
     load = LoadSettings(**{name: given[name] for name in _LOAD_FIELDS if name in given})
     load.check()
     given["stop"] = tuple(given.get("stop", ()))
@@ -115,6 +124,12 @@ def _common_options(given: dict[str, Any]) -> dict[str, Any]:
         "debug": given.get("debug", False),
         "log_path": new_log_path() if log is None else checked_log_path(log),
     }
+
+
+def _export_options(given: dict[str, Any]) -> ExportOptions:
+    kind = next(kind for kind in FORMATS if kind.name in given)
+    number = given[kind.name] if kind.of_round else given.get("answer")
+    return ExportOptions(given["file"], kind, number, given.get("output"))
 
 
 def _messages(given: dict[str, Any]) -> list[Message]:

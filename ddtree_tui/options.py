@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddtree_tui.export.formats import Format
 from engine.settings import DecodeSettings, LoadSettings, Message
 
 
@@ -58,3 +59,21 @@ class GenerateOptions:
     quiet: bool
     debug: bool
     log_path: Path
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What ``ddtree-tui export`` is to do.
+
+    Attributes:
+        trace: a recorded run: a plain trace or a recording.
+        format: what to make of it.
+        number: for a format of one round, which, as the app numbers them: from 1 through the whole file. Else
+            which answer, from 1; None is the last.
+        output: a new file; None is standard output.
+    """
+
+    trace: Path
+    format: Format
+    number: int | None
+    output: Path | None

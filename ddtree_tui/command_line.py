@@ -1,0 +1,71 @@
+"""The command that makes a run again."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+
+from engine.events import Loaded, ModelInfo, Prefilled
+from engine.presets import PRESETS
+from engine.settings import DecodeSettings, LoadSettings
+
+
+def reproducing_command(prefilled: Prefilled, loaded: Loaded | None, load: LoadSettings | None) -> str:
+    """A ``ddtree-tui generate`` line for a shell, with every setting that is not the default.
+
+    Args:
+        load: what the pair was loaded with; without it (a recording), what ``loaded`` reports of it.
+    """
+    words = ["ddtree-tui", "generate"]
+    system = [message["content"] for message in prefilled.messages if message["role"] == "system"]
+    if system:
+        words.append(f"--system={system[0]}")
+    load = load or (_reported(loaded) if loaded is not None else LoadSettings())
+    words += _options(load, LoadSettings())
+    words += _options(prefilled.settings, DecodeSettings())
+    return shlex.join([*words, "--", _prompt(prefilled)])
+
+
+def continues_a_conversation(prefilled: Prefilled) -> bool:
+    """Whether the answer depends on turns before it, which no option of the command can carry."""
+    return sum(message["role"] != "system" for message in prefilled.messages) > 1
+
+
+def _prompt(prefilled: Prefilled) -> str:
+    users = [message["content"] for message in prefilled.messages if message["role"] == "user"]
+    return users[-1] if users else prefilled.prompt_text
+
+
+def _reported(loaded: Loaded) -> LoadSettings:
+    target, drafter = loaded.target, loaded.drafter
+    own = drafter is None or drafter.name in (target.name, f"{target.name} drafter")  # the preset's
+    return LoadSettings(
+        model=_findable(target),
+        drafter=None if drafter is None or own else _findable(drafter),
+        device=loaded.device,
+        dtype=target.dtype,
+        device_map="auto" if loaded.layers_on else None,
+    )
+
+
+def _findable(model: ModelInfo) -> str:
+    """What --model takes: the name of a preset or on the hub; a folder's own name says nothing."""
+    return model.name if model.name in PRESETS or "/" in model.name else model.path
+
+
+def _options(settings: msgspec.Struct, defaults: msgspec.Struct) -> list[str]:
+    """``--name=value`` of each field that is not as by default: a value may begin with a dash."""
+    words: list[str] = []
+    for name in settings.__struct_fields__:
+        value = getattr(settings, name)
+        if value == getattr(defaults, name):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{name.replace('_', '-')}")
+        elif isinstance(value, tuple):
+            words += [f"{option}={item}" for item in value]
+        else:
+            words.append(f"{option}={value}")
+    return words

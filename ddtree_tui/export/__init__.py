@@ -1,0 +1,1 @@
+"""Runs and rounds as files for other programs. Pure: a run goes in, text comes out; no screen is needed."""

@@ -1,0 +1,81 @@
+"""``ddtree-tui export``: a recorded run, or a round of it, as a file for other programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ddtree_tui import exit_codes
+from ddtree_tui.export.formats import exported_round, exported_run, write_new
+from ddtree_tui.options import ExportOptions
+from ddtree_tui.run import Session
+from engine.blocks import is_gzip
+from engine.errors import EngineError
+from engine.events import AnyEvent, Round, Tokens
+from engine.recording import Recording
+from engine.trace import read_trace
+
+
+def run_export(options: ExportOptions) -> int:
+    """Export, and return the exit code.
+
+    Raises:
+        EngineError: as ``read_trace``; ``usage`` if there is no such round; ``export`` if the file cannot be
+            written.
+    """
+    pieces = _exported(options)
+    if options.output is not None:
+        write_new(options.output, pieces)
+    else:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    return exit_codes.OK
+
+
+def _exported(options: ExportOptions) -> Iterable[bytes]:
+    session = Session()
+    if not options.format.of_round:
+        for event in read_trace(options.trace).events:
+            session.apply(event)
+        answers = session.answers
+        index = _index(options.number or len(answers), len(answers), "answer")
+        return exported_run(options.format.name, session, answers[index])
+    assert options.number is not None
+    events, round_ = _round_alone(options.trace, options.number) or _round_of_all(
+        options.trace, options.number
+    )
+    for event in events:
+        if isinstance(event, Tokens):
+            session.apply(event)
+    return exported_round(options.format.name, session, round_)
+
+
+def _round_alone(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round] | None:
+    """From a recording in blocks, only the block of the round is read."""
+    try:
+        with trace.open("rb") as file:
+            if not is_gzip(file.read(2)):
+                return None
+            recording = Recording(file)
+            return recording.round(_index(number, recording.rounds, "round"))
+    except OSError:
+        return None  # read_trace says what is wrong
+
+
+def _round_of_all(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round]:
+    events = read_trace(trace).events
+    rounds = [index for index, kind in enumerate(events.kinds) if kind is Round]
+    wanted = events[rounds[_index(number, len(rounds), "round")]]
+    assert isinstance(wanted, Round)
+    return [events[index] for index, kind in enumerate(events.kinds) if kind is Tokens], wanted
+
+
+def _index(number: int, count: int, what: str) -> int:
+    if not 1 <= number <= count:
+        there = f"{what}s 1 to {count}" if count else f"no {what}s"
+        raise EngineError(
+            "usage", f"There is no {what} {number}: the trace has {there}.", "Choose another one."
+        )
+    return number - 1

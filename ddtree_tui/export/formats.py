@@ -1,0 +1,92 @@
+"""What a run or a round can be exported as: one list for the app's dialog and the command line.
+
+Imports nothing heavy before something is exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from ddtree_tui.run import Answer, Session
+    from engine.events import Round
+
+Name = Literal["html", "jsonl", "svg", "graphml", "json"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """``of_round``: it shows one round; else the whole run. ``help``: what it is, after "a" or "the"."""
+
+    name: Name
+    of_round: bool
+    help: str
+
+
+FORMATS = (
+    Format("html", False, "the run as one page: tree, scrubbing, text, numbers; works from the file alone"),
+    Format("jsonl", False, "the run as a trace: JSON lines, to replay or to read by programs"),
+    Format("svg", True, "the round's draft tree as a drawing"),
+    Format("graphml", True, "the round's draft tree as GraphML, for graph tools"),
+    Format("json", True, "the round's draft tree as networkx's node-link JSON"),
+)
+
+
+def exported_run(name: Name, session: Session, answer: Answer) -> Iterable[bytes]:
+    """A whole run in a format, in pieces."""
+    if name == "html":
+        from ddtree_tui.export.page import run_page
+
+        return (piece.encode() for piece in run_page(session, answer))
+    from ddtree_tui.export.run_events import jsonl, run_events
+
+    return jsonl(run_events(session, answer))
+
+
+def exported_round(name: Name, session: Session, round_: Round) -> Iterable[bytes]:
+    """A round in a format."""
+    if name == "svg":
+        from ddtree_tui.export.tree_svg import tree_svg
+
+        return [tree_svg(round_, session.labels).encode()]
+    from ddtree_tui.export.graph import graphml, node_link, tree_graph
+
+    graph = tree_graph(round_, session.vocabulary)
+    return [(graphml if name == "graphml" else node_link)(graph).encode()]
+
+
+def write_new(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file that does not exist yet; one that cannot be finished is removed.
+
+    Raises:
+        EngineError: ``export`` if there is one, or it cannot be written.
+    """
+    try:
+        file = path.open("xb")
+    except FileExistsError as error:
+        raise EngineError("export", f"{path} exists already.", "Choose another name.") from error
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        with file:
+            for piece in pieces:
+                file.write(piece)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _unwritable(path, error) from error
+        raise
+
+
+def _unwritable(path: Path, error: OSError) -> EngineError:
+    return EngineError(
+        "export",
+        f"{path} cannot be written: {error.strerror or error}.",
+        "Choose a file in a folder that exists and can be written.",
+        str(error),
+    )

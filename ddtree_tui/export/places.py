@@ -1,0 +1,137 @@
+"""What a drawing of a draft tree shows, and where: columns by depth, rows by leaf. Draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp
+
+from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
+from ddtree_tui.glyphs import GLYPHS, State, probability, small_probability
+from ddtree_tui.plural import counted
+from engine.events import Round
+
+Label = Callable[[int], tuple[str, int]]
+"""Token id -> its label and the cells it takes."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node, the root, the bonus token or the near miss.
+
+    Attributes:
+        place: the node, or ``ROOT``, ``BONUS``, ``NEAR_MISS``.
+        parent: where its parent is in the list of places; None for the root.
+        state: as ``State`` names it; ``edge``: the same for the line that leads there.
+        row: from 0, the accepted path.
+        cells: columns of a terminal that ``text`` takes.
+        p: the drafter's probability, as it is written; empty where there is none.
+        tip: all that is known of it, in a sentence.
+    """
+
+    place: int
+    parent: int | None
+    state: str
+    depth: int
+    row: int
+    token_id: int
+    glyph: str
+    text: str
+    cells: int
+    p: str
+    tip: str
+
+    @property
+    def all_cells(self) -> int:
+        """Of glyph, text and probability, and the spaces between them."""
+        return len(self.glyph) + 1 + self.cells + (1 + len(self.p) if self.p else 0)
+
+    @property
+    def edge(self) -> str:
+        return "accepted" if self.place == BONUS else self.state
+
+
+def places_of(round_: Round, label: Label) -> list[Place]:
+    """All places, each behind its parent. The first entry below a place continues its row; the others take
+    rows of their own below, each branch whole before the next."""
+    shape = DraftShape.of(round_)
+    places: list[Place] = []
+    last_row = 0
+    stack: list[tuple[int, int | None, bool]] = [(ROOT, None, True)]
+    while stack:
+        place, parent, continues = stack.pop()
+        if not continues:
+            last_row += 1
+        row = last_row if parent is None or not continues else places[parent].row
+        token_id = _token(round_, place)
+        text, cells = label(token_id)
+        state = shape.state(place)
+        index = len(places)
+        places.append(
+            Place(
+                place=place,
+                parent=parent,
+                state=state.value,
+                depth=shape.depth(place),
+                row=row,
+                token_id=token_id,
+                glyph=GLYPHS[state],
+                text=text,
+                cells=cells,
+                p=_probability(round_, place),
+                tip=_tip(shape, place, label),
+            )
+        )
+        if place >= ROOT:
+            entries = [*shape.extras(place), *shape.children[place]]
+            stack.extend((entry, index, number == 0) for number, entry in reversed(list(enumerate(entries))))
+    return places
+
+
+def outcome(round_: Round) -> str:
+    """What a round did, in a line."""
+    if round_.mode == "ar":
+        did = "one token, nothing drafted"
+    else:
+        bonus = f" + {GLYPHS[State.BONUS]}" if round_.bonus_id is not None else ""
+        did = (
+            f"{len(round_.accepted)} of {len(round_.nodes.ids)} accepted{bonus} = "
+            f"{counted(round_.acceptance_length, 'token')}"
+        )
+    name = f"{round_.mode} {round_.budget}" if round_.mode == "tree" else round_.mode
+    return f"{did} · {name} · {round_.ms.total:.1f} ms · position {round_.position}"
+
+
+def _token(round_: Round, place: int) -> int:
+    if place >= 0:
+        return round_.nodes.ids[place]
+    if place == ROOT:
+        return round_.root_id
+    assert round_.bonus_id is not None
+    return round_.bonus_id
+
+
+def _probability(round_: Round, place: int) -> str:
+    if place >= 0:
+        return probability(exp(round_.nodes.logprobs[place]))
+    if place == NEAR_MISS and round_.miss is not None:
+        return f"#{round_.miss.rank} {small_probability(exp(round_.miss.logprob))}"
+    return ""
+
+
+def _tip(shape: DraftShape, place: int, label: Label) -> str:
+    round_ = shape.round
+    token_id = _token(round_, place)
+    said = [f"{shape.state(place).value}: {label(token_id)[0]}", f"id {token_id}"]
+    if place >= 0:
+        nodes = round_.nodes
+        said += [
+            f"depth {nodes.depths[place]}",
+            f"the drafter's #{nodes.ranks[place]} there",
+            f"p {exp(nodes.logprobs[place]):.4f}, of the path {exp(shape.weights[place]):.2g}",
+        ]
+    row = place + 1
+    if place >= ROOT and row < len(round_.target.ids):
+        chosen, gap = label(round_.target.ids[row])[0], round_.target.gaps[row]
+        said.append(f"the target goes on with {chosen}, {gap:.4g} above its next choice")
+    return ", ".join(said)

@@ -1,0 +1,48 @@
+"""A run as the events it came from, whether the engine told it or a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ddtree_tui.run import Answer, Session
+from engine.events import AnyEvent, Tokens, encode_event
+from engine.recording import ids_of
+
+
+def run_events(session: Session, answer: Answer) -> Iterator[AnyEvent]:
+    """``loaded``, the spelling of the ids used, ``prefilled``, the rounds, the end: a whole trace."""
+    if session.loaded is not None:
+        yield session.loaded
+    ids: set[int] = set()
+    if answer.prefilled is not None:
+        ids |= ids_of(answer.prefilled)
+    for round_ in answer.rounds:
+        ids |= ids_of(round_)
+    yield spelled(session, ids)
+    if answer.prefilled is not None:
+        yield answer.prefilled
+    yield from answer.rounds
+    end = answer.finished or answer.failed
+    if end is not None:
+        yield end
+
+
+def spelled(session: Session, ids: Iterable[int]) -> Tokens:
+    """The announcement of some ids."""
+    pieces, raw, special = {}, {}, []
+    for token_id in sorted(ids):
+        data = session.vocabulary.token_bytes(token_id)
+        if not data:
+            continue
+        pieces[str(token_id)] = session.vocabulary.piece(token_id)
+        if pieces[str(token_id)].encode() != data:
+            raw[str(token_id)] = data.hex()
+        if token_id in session.vocabulary.special_ids:
+            special.append(token_id)
+    return Tokens(pieces=pieces, raw=raw, special=special)
+
+
+def jsonl(events: Iterable[AnyEvent]) -> Iterator[bytes]:
+    """The lines of a trace."""
+    for event in events:
+        yield encode_event(event) + b"\n"
