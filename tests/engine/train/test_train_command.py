@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,11 +139,40 @@ def test_a_run_that_is_killed_goes_on_to_the_same_drafter(
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
 
 
+@pytest.mark.slow
+def test_a_killed_process_is_taken_up_by_the_next(tmp_path: Path, target: Path, prompts: Path) -> None:
+    """Two real kills: once there is a shard of answers, once there is a checkpoint."""
+    often = ["--timed", "0", "--steps", "60", "--checkpoint-seconds", "1e-9"]
+    assert main(arguments(target, prompts, tmp_path / "whole", *often)) == 0
+    out = tmp_path / "killed"
+    asked = arguments(target, prompts, out, *often)
+    seen = [
+        _killed_when(asked, lambda: any((out / "work").glob("answers/*.npz"))),
+        _killed_when(asked, (out / "work" / "drafter.safetensors").is_file),
+    ]
+    assert seen == [-signal.SIGKILL, -signal.SIGKILL]
+    assert not (out / "drafter").exists()
+    assert main(asked) == 0
+    whole, resumed = weights(tmp_path / "whole"), weights(out)
+    assert whole.keys() == resumed.keys()
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def _killed_when(asked: list[str], seen: Callable[[], bool]) -> int:
+    """The exit code of a process of its own that is killed as soon as that is seen, or has ended before."""
+    command = [sys.executable, "-m", "engine.train", *asked]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while child.poll() is None and not seen():
+            time.sleep(0.001)
+    finally:
+        child.kill()
+    return child.wait(timeout=60)
+
+
 def test_ctrl_c_saves_what_was_learned(
     tmp_path: Path, target: Path, prompts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import signal
-
     out = tmp_path / "out"
     asked = arguments(target, prompts, out, "--timed", "0")
     step, steps = DrafterTraining._step, iter(range(1, 100))
