@@ -29,14 +29,15 @@ from engine.kernels.jit.delta import tree_delta
 
 VARIANTS: tuple[tuple[int, dict[str, Any]], ...] = (
     (16, {}),
-    (16, {"tiles": (16, 16), "warps": (2, 2)}),
+    (16, {"whole": False}),
+    (16, {"whole": False, "warps": (2, 2)}),
     (65, {}),
-    (65, {"tiles": (64, 32)}),
-    (65, {"tiles": (32, 16)}),
+    (65, {"tiles": (32, 32)}),
+    (65, {"tiles": (64, 16)}),
     (257, {}),
-    (257, {"tiles": (64, 32)}),
+    (257, {"tiles": (32, 32)}),
     (257, {"tiles": (64, 16)}),
-    (257, {"tiles": (64, 64), "warps": (4, 8)}),
+    (257, {"tiles": (64, 64)}),
 )
 """Rows, and what the launcher is told."""
 LAYERS = 24

@@ -13,8 +13,8 @@ from engine.kernels.jit.delta_state import one_row
 from engine.kernels.jit.delta_tree import _prepare, _solve, _whole
 from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, packed, power_of_two
 
-SMALL, BLOCK = 16, 64
-"""Rows below the root that one program solves whole; with more, rows of a block."""
+SMALL, LARGE = 16, 64
+"""Rows of a block; the root is in none. Up to SMALL rows are one small block, more are large ones."""
 
 
 @triton.jit
@@ -76,12 +76,14 @@ def tree_delta(
     out: Tensor | None = None,
     u: Tensor | None = None,
     decay: Tensor | None = None,
-    tiles: tuple[int, int] = (32, 32),
+    whole: bool | None = None,
+    tiles: tuple[int, int] | None = None,
     warps: tuple[int, int] | None = None,
 ) -> tuple[Tensor, TreeSolution]:
     """``engine.kernels.delta.tree_delta``.
 
     Args:
+        whole: one kernel instead of two; for at most SMALL rows below the root.
         tiles: value columns of a program, of the first kernel and of the second.
         warps: of 32 threads, a program of each.
 
@@ -94,36 +96,38 @@ def tree_delta(
     u = q.new_empty(R, HV, DV, dtype=torch.float32) if u is None else packed(u)
     decay = q.new_empty(R, HV, dtype=torch.float32) if decay is None else packed(decay)
     solution = TreeSolution(k, u, decay)
+    small = R <= 1 + SMALL
+    block = SMALL if small else LARGE
     BDK = max(MIN_DOT, power_of_two(DK))
     widest = max(MIN_DOT, power_of_two(DV))
-    tile, tile_solve = (min(size, widest) for size in tiles)
+    tile, tile_solve = (min(size, widest) for size in tiles or ((32, 32) if small else (64, 32)))
     tensors = q, k, v, g, beta, visible, state, out, u, decay
     rows = q.stride(0), q.stride(1), k.stride(0), k.stride(1), v.stride(0), v.stride(1), g.stride(0)
-    shape = HV // HK, DK, DV, BDK, tile
+    shape = HV // HK, DK, DV, BDK, tile, block
     with on_device(q):
         if R == 1:
             one_row(q, k, v, g, beta, state, out, u, decay, 4)
-        elif R <= 1 + SMALL:
+        elif small and whole is not False:
             warp, _ = warps or (2, 2)
             _whole[(triton.cdiv(DV, tile), HV)](
-                *tensors, *rows, beta.stride(0), R, HV, *shape, SMALL, min(warp, BDK // MIN_DOT),
-                num_warps=warp,
-            )  # fmt: skip
+                *tensors, *rows, beta.stride(0), R, HV, *shape, min(warp, BDK // MIN_DOT), num_warps=warp
+            )
         else:
             warp, warp_solve = warps or (4, 4)
-            blocks, count = triton.cdiv(R - 1, BLOCK), triton.cdiv(DV, tile)
-            padded = blocks * BLOCK
-            inverses = q.new_empty(HV, blocks, BLOCK, BLOCK, dtype=torch.float32)
+            blocks, columns = triton.cdiv(R - 1, block), triton.cdiv(DV, tile)
+            padded = blocks * block
+            inverses, gammas = q.new_empty(2, HV, blocks, block, block, dtype=torch.float32)
             similar, scores = q.new_empty(2, HK, padded, padded, dtype=torch.float32)
             base = torch.empty_like(u)
-            tasks = HV * blocks + HK * blocks * (2 * blocks - 1) + HV * blocks * count
+            tasks = HV * columns + HV * blocks + HK * blocks * (2 * blocks - 1)
             _prepare[(tasks,)](
-                *tensors, inverses, similar, scores, base, *rows, beta.stride(0), R, HV, HK, blocks, count,
-                *shape, BLOCK, num_warps=warp, num_stages=2,
+                *tensors, inverses, gammas, similar, scores, base, *rows, beta.stride(0), R, HV, HK, blocks,
+                columns, *shape, blocks == 1, num_warps=warp, num_stages=1,
             )  # fmt: skip
             _solve[(triton.cdiv(DV, tile_solve), HV)](
-                visible, beta, out, u, decay, inverses, similar, scores, base, beta.stride(0), R, HV, blocks,
-                HV // HK, DV, tile_solve, BLOCK, blocks == 1, num_warps=warp_solve, num_stages=2,
+                v, g, beta, visible, out, u, decay, inverses, gammas, similar, scores, base, v.stride(0),
+                v.stride(1), beta.stride(0), R, HV, blocks, HV // HK, DV, tile_solve, block, blocks == 1,
+                num_warps=warp_solve, num_stages=2,
             )  # fmt: skip
     return out, solution
 

@@ -4,12 +4,15 @@ So the root needs no system: S_1 = e^{g_0} S_0 + k_0 u_0ᵀ is the state from wh
 unit lower triangular system, (I + L) U = r with L_ij = β_i Γ_ij (k_i·k_j), is cut into square blocks. G below
 is the decay from the root's children on.
 
-- ``_whole``: one block of rows; a program takes a head and a tile of value columns, from first to last.
-- ``_prepare`` and ``_solve``: more rows. The first does what can be done at once, one task a program: the
-  inverses of I + L_ii; the products k_i·k_j and q_i·k_j, per key head, without the Γ of the value heads that
-  share it; and what rows get from S_1, the right side r = β (v - e^G S_1ᵀ k) and e^G S_1ᵀ q. The second does
-  per head and tile of value columns what must be serial, block row by block row:
+- ``_whole``: one small block of rows; a program takes a head and a tile of value columns, from first to last.
+- ``_prepare`` and ``_solve``: any blocks. The first does what can be done at once, one task a program: what
+  rows read from the state, S_1ᵀ k and S_1ᵀ q; the inverses of I + L_ii; the products k_i·k_j and q_i·k_j, per
+  key head, without the Γ of the value heads that share it. The second does, per head and tile of value
+  columns, what must be serial: block row by block row, with r_i = β_i (v_i - e^{G_i} S_1ᵀ k_i),
   U_i = (I + L_ii)^{-1} (r_i - Σ_{j<i} L_ij U_j) and o_i = e^{G_i} S_1ᵀ q_i + Σ_{j≤i} Γ_ij (q_i·k_j) U_j.
+
+A program runs through its code about once, so what takes time is how much code it is: operands are split for
+the tensor cores once, and results go through memory where cutting registers would take more instructions.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from engine.kernels.jit.inverse import invert
-from engine.kernels.jit.products import product
+from engine.kernels.jit.inverse import invert_16, invert_64
+from engine.kernels.jit.products import halves, product, product_of_halves, product_with_itself
 
 
 @triton.jit
@@ -42,22 +45,9 @@ def _gamma(seen, down, across):
 
 
 @triton.jit
-def _path_decay(visible, g, g_row, rows, stop, R, BLOCK: tl.constexpr):
-    """G of ``rows``, none of which sees a row from ``stop`` on."""
-    total = tl.zeros([BLOCK], tl.float32)
-    for start in range(1, stop, BLOCK):
-        cols = start + tl.arange(0, BLOCK)
-        step = tl.load(g + cols * g_row, mask=cols < R, other=0.0).to(tl.float32)
-        total += tl.sum(tl.where(_seen(visible, rows, cols, R), step[None, :], 0.0), axis=1)
-    return total
-
-
-@triton.jit
-def _decays_within(seen, step):
-    """G of the rows of one block, counted from its own rows only, down its rows and across its columns."""
-    down = tl.sum(tl.where(seen, step[None, :], 0.0), axis=1)
-    across = tl.sum(tl.where(tl.trans(seen), step[:, None], 0.0), axis=0)
-    return down, across
+def _path_decay(seen, step):
+    """Σ of the columns' log decays over those of them that a row sees."""
+    return tl.sum(tl.where(seen, step[None, :], 0.0), axis=1)
 
 
 @triton.jit
@@ -94,13 +84,15 @@ def _whole(
     wanted = (rows[:, None] < R) & (values[None, :] < DV)
     v_i = tl.load(v + rows[:, None] * v_row + head * v_head + values[None, :], mask=wanted, other=0.0)
 
-    down, across = _decays_within(seen, step)
-    gamma = _gamma(seen, down, across)
-    transposed = tl.permute(keys, [0, 2, 1])
-    lower = tl.sum(product(keys, transposed), axis=0)
-    inverse = invert(lower * tl.where(rows[:, None] > rows[None, :], strength[:, None] * gamma, 0.0), BLOCK)
-    queries = queries.to(tl.float32)
-    score = gamma * tl.sum(product(queries, transposed), axis=0)
+    down = _path_decay(seen, step)
+    gamma = _gamma(seen, down, down)
+    key_high, key_low = halves(keys)
+    query_high, query_low = halves(queries.to(tl.float32))
+    high, low = tl.permute(key_high, [0, 2, 1]), tl.permute(key_low, [0, 2, 1])
+    lower = tl.sum(product_of_halves(key_high, key_low, high, low), axis=0)
+    lower *= tl.where(rows[:, None] > rows[None, :], strength[:, None] * gamma, 0.0)
+    inverse = invert_16(lower, rows[:, None] - 1, rows[None, :] - 1)
+    score = gamma * tl.sum(product_of_halves(query_high, query_low, high, low), axis=0)
 
     s = s.to(tl.float32) * tl.exp(loss)
     own = first * (value - tl.sum(tl.sum(s * key[:, :, None], axis=1), axis=0))
@@ -110,8 +102,10 @@ def _whole(
     tl.store(u + head * DV + values, own, mask=values < DV)
 
     kept = tl.exp(down)[:, None]
-    right = strength[:, None] * (v_i.to(tl.float32) - kept * tl.sum(product(keys, s), axis=0))
-    outputs = kept * tl.sum(product(queries, s), axis=0)
+    high, low = halves(s)
+    from_key = tl.sum(product_of_halves(key_high, key_low, high, low), axis=0)
+    right = strength[:, None] * (v_i.to(tl.float32) - kept * from_key)
+    outputs = kept * tl.sum(product_of_halves(query_high, query_low, high, low), axis=0)
     solved = product(inverse, right)
     outputs += product(score, solved)
     place = (rows[:, None] * HV + head) * DV + values[None, :]
@@ -124,21 +118,33 @@ def _whole(
 
 @triton.jit
 def _invert_block(
-    k, g, beta, visible, inverses, k_row, k_head, g_row, beta_row, head, i, blocks, R,
+    k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, head, i, blocks, R, HV,
     group: tl.constexpr, DK: tl.constexpr, BDK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """(I + L_ii)^{-1}. Paths between rows of a block lie within it: the decays need not start at the root."""
-    rows = 1 + i * BLOCK + tl.arange(0, BLOCK)
-    keys = _vectors(k + (head // group) * k_head, k_row, rows, R, DK, BDK)
+    """(I + L_ii)^{-1}, and what else comes from the paths to a block's rows: Γ_ii and the decays."""
+    local = tl.arange(0, BLOCK)
+    rows = 1 + i * BLOCK + local
     seen = _seen(visible, rows, rows, R)
     strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
     step = tl.load(g + rows * g_row + head, mask=rows < R, other=0.0).to(tl.float32)
-    down, across = _decays_within(seen, step)
-    lower = product(keys, tl.trans(keys))
-    lower *= strength[:, None] * _gamma(seen & (rows[:, None] > rows[None, :]), down, across)
-    local = tl.arange(0, BLOCK)
-    square = (head * blocks + i).to(tl.int64) * BLOCK * BLOCK + local[:, None] * BLOCK + local[None, :]
-    tl.store(inverses + square, invert(lower, BLOCK))
+    keys = _vectors(k + (head // group) * k_head, k_row, rows, R, DK, BDK)
+    # From one row of the block to another, the path lies within it.
+    total = _path_decay(seen, step)
+    gamma = _gamma(seen, total, total)
+    lower = product_with_itself(keys)
+    lower *= tl.where(local[:, None] > local[None, :], strength[:, None] * gamma, 0.0)
+    square = (head * blocks + i).to(tl.int64) * BLOCK * BLOCK
+    place = square + local[:, None] * BLOCK + local[None, :]
+    tl.store(gammas + place, gamma)
+    if BLOCK == 16:
+        tl.store(inverses + place, invert_16(lower, local[:, None], local[None, :]))
+    else:
+        invert_64(lower, inverses + square)
+    total += tl.load(g + head).to(tl.float32)
+    for j in range(i):
+        cols = 1 + j * BLOCK + local
+        total += _path_decay(_seen(visible, rows, cols, R), tl.load(g + cols * g_row + head).to(tl.float32))
+    tl.store(decay + rows * HV + head, total, mask=rows < R)
 
 
 @triton.jit
@@ -147,17 +153,17 @@ def _relate(
     DK: tl.constexpr, BDK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The products x_i·k_j of one block, of a key head."""
-    rows = 1 + i * BLOCK + tl.arange(0, BLOCK)
-    cols = 1 + j * BLOCK + tl.arange(0, BLOCK)
-    down = _vectors(x + shared * x_head, x_row, rows, R, DK, BDK)
-    across = _vectors(k + shared * k_head, k_row, cols, R, DK, BDK)
-    place = shared.to(tl.int64) * padded * padded + (rows[:, None] - 1) * padded + (cols[None, :] - 1)
+    rows = i * BLOCK + tl.arange(0, BLOCK)
+    cols = j * BLOCK + tl.arange(0, BLOCK)
+    down = _vectors(x + shared * x_head, x_row, 1 + rows, R, DK, BDK)
+    across = _vectors(k + shared * k_head, k_row, 1 + cols, R, DK, BDK)
+    place = shared.to(tl.int64) * padded * padded + rows[:, None] * padded + cols[None, :]
     tl.store(products + place, product(down, tl.trans(across)))
 
 
 @triton.jit
 def _after_root(
-    q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, write,
+    q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile,
     group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
 ):  # fmt: skip
     """S_1; the root's own results are written on the way."""
@@ -173,62 +179,62 @@ def _after_root(
     s = s.to(tl.float32) * tl.exp(loss)
     own = tl.load(beta + head).to(tl.float32) * (value - tl.sum(s * key[:, None], axis=0))
     s += key[:, None] * own[None, :]
-    if write:
-        output = tl.sum(s * query[:, None], axis=0)
-        tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
-        tl.store(u + head * DV + values, own, mask=values < DV)
-        if tile == 0:
-            tl.store(decay + head, loss)
+    output = tl.sum(s * query[:, None], axis=0)
+    tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
+    tl.store(u + head * DV + values, own, mask=values < DV)
+    if tile == 0:
+        tl.store(decay + head, loss)
     return s
 
 
 @triton.jit
 def _read_state(
-    q, k, v, g, beta, visible, state, out, u, decay, base,
-    q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, head, tile, i, R, HV,
-    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-    BLOCK: tl.constexpr,
+    q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head, head, tile, R, HV,
+    blocks, group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
+    BLOCK: tl.constexpr, SINGLE: tl.constexpr,
 ):  # fmt: skip
-    """Into ``u`` r = β (v - e^G S_1ᵀ k) and into ``base`` e^G S_1ᵀ q, for one block of rows."""
+    """Into ``u`` S_1ᵀ k and into ``base`` S_1ᵀ q, of all rows."""
     shared = head // group
+    if SINGLE:  # early, for its latency
+        keys = _vectors(k + shared * k_head, k_row, 1 + tl.arange(0, BLOCK), R, DK, BDK)
     s = _after_root(
-        q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, i == 0,
-        group, DK, DV, BDK, BV,
-    )  # fmt: skip
-    rows = 1 + i * BLOCK + tl.arange(0, BLOCK)
+        q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, group, DK, DV, BDK, BV
+    )
     values = tile * BV + tl.arange(0, BV)
-    from_key = product(_vectors(k + shared * k_head, k_row, rows, R, DK, BDK), s)
-    from_query = product(_vectors(q + shared * q_head, q_row, rows, R, DK, BDK), s)
-    wanted = (rows[:, None] < R) & (values[None, :] < DV)
-    v_i = tl.load(v + rows[:, None] * v_row + head * v_head + values[None, :], mask=wanted, other=0.0)
-    strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
-    total = _path_decay(visible, g + head, g_row, rows, 1 + (i + 1) * BLOCK, R, BLOCK)
-    if tile == 0:
-        loss = tl.load(g + head).to(tl.float32)
-        tl.store(decay + rows * HV + head, loss + total, mask=rows < R)
-    kept = tl.exp(total)[:, None]
-    place = (rows[:, None] * HV + head) * DV + values[None, :]
-    tl.store(u + place, strength[:, None] * (v_i.to(tl.float32) - kept * from_key), mask=wanted)
-    tl.store(base + place, kept * from_query, mask=wanted)
+    for i in range(blocks):
+        rows = 1 + i * BLOCK + tl.arange(0, BLOCK)
+        wanted = (rows[:, None] < R) & (values[None, :] < DV)
+        place = (rows[:, None] * HV + head) * DV + values[None, :]
+        if not SINGLE:
+            keys = _vectors(k + shared * k_head, k_row, rows, R, DK, BDK)
+        tl.store(u + place, product(keys, s), mask=wanted)
+        queries = _vectors(q + shared * q_head, q_row, rows, R, DK, BDK)
+        tl.store(base + place, product(queries, s), mask=wanted)
 
 
 @triton.jit
 def _prepare(
-    q, k, v, g, beta, visible, state, out, u, decay, inverses, similar, scores, base,
+    q, k, v, g, beta, visible, state, out, u, decay, inverses, gammas, similar, scores, base,
     q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, R, HV, HK, blocks, tiles,
     group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-    BLOCK: tl.constexpr,
+    BLOCK: tl.constexpr, SINGLE: tl.constexpr,
 ):  # fmt: skip
-    """One task: first the longest, the inverses, then the products, then the reads of the state."""
+    """One task a program; the products, the shortest, come last."""
     task = tl.program_id(0)
-    padded = blocks * BLOCK
-    if task < HV * blocks:
-        _invert_block(
-            k, g, beta, visible, inverses, k_row, k_head, g_row, beta_row, task // blocks, task % blocks,
-            blocks, R, group, DK, BDK, BLOCK,
+    reads, inverted, padded = HV * tiles, HV * blocks, blocks * BLOCK
+    if task < reads:
+        _read_state(
+            q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head,
+            task // tiles, task % tiles, R, HV, blocks, group, DK, DV, BDK, BV, BLOCK, SINGLE,
         )  # fmt: skip
-    elif task < HV * blocks + HK * blocks * (2 * blocks - 1):
-        task -= HV * blocks
+    elif task < reads + inverted:
+        task -= reads
+        _invert_block(
+            k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, task // blocks,
+            task % blocks, blocks, R, HV, group, DK, BDK, BLOCK,
+        )  # fmt: skip
+    else:
+        task -= reads + inverted
         shared, task = task // (blocks * (2 * blocks - 1)), task % (blocks * (2 * blocks - 1))
         if task < blocks * blocks:
             if task // blocks >= task % blocks:
@@ -243,41 +249,39 @@ def _prepare(
                     k, k, similar, k_row, k_head, k_row, k_head, shared, task // blocks, task % blocks, R,
                     padded, DK, BDK, BLOCK,
                 )  # fmt: skip
-    else:
-        task -= HV * blocks + HK * blocks * (2 * blocks - 1)
-        _read_state(
-            q, k, v, g, beta, visible, state, out, u, decay, base,
-            q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row,
-            task // (tiles * blocks), (task // blocks) % tiles, task % blocks, R, HV,
-            group, DK, DV, BDK, BV, BLOCK,
-        )  # fmt: skip
 
 
 @triton.jit
 def _solve(
-    visible, beta, out, u, decay, inverses, similar, scores, base, beta_row, R, HV, blocks,
+    v, g, beta, visible, out, u, decay, inverses, gammas, similar, scores, base, v_row, v_head, beta_row,
+    R, HV, blocks,
     group: tl.constexpr, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr, SINGLE: tl.constexpr,
 ):  # fmt: skip
-    """Block forward substitution; ``u`` holds the right side and is overwritten with the solution."""
+    """Block forward substitution; ``u`` holds S_1ᵀ k and is overwritten with the solution."""
     tile, head = tl.program_id(0), tl.program_id(1)
     values = tile * BV + tl.arange(0, BV)
     local = tl.arange(0, BLOCK)
     padded = blocks * BLOCK
     matrix = (head // group).to(tl.int64) * padded * padded
+    root = tl.load(g + head).to(tl.float32)
     for i in range(blocks):
         rows = 1 + i * BLOCK + local
         wanted = (rows[:, None] < R) & (values[None, :] < DV)
         place = (rows[:, None] * HV + head) * DV + values[None, :]
-        right = tl.load(u + place, mask=wanted, other=0.0)
-        output = tl.load(base + place, mask=wanted, other=0.0)
+        from_key = tl.load(u + place, mask=wanted, other=0.0)
+        from_query = tl.load(base + place, mask=wanted, other=0.0)
+        v_i = tl.load(v + rows[:, None] * v_row + head * v_head + values[None, :], mask=wanted, other=0.0)
+        strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
         down = tl.load(decay + rows * HV + head, mask=rows < R, other=0.0)
         line = matrix + (i * BLOCK + local[:, None]) * padded + local[None, :]
         square = (head * blocks + i).to(tl.int64) * BLOCK * BLOCK + local[:, None] * BLOCK + local[None, :]
         if SINGLE:  # all loads at once, for their latency; with more blocks they would not fit
             inverse = tl.load(inverses + square)
-            score = tl.load(scores + line) * _gamma(_seen(visible, rows, rows, R), down, down)
-        else:
-            removed = tl.zeros([BLOCK, BV], tl.float32)
+            score = tl.load(scores + line) * tl.load(gammas + square)
+        kept = tl.exp(down - root)[:, None]
+        wished = v_i.to(tl.float32) - kept * from_key
+        output = kept * from_query
+        if not SINGLE:
             for j in range(i):
                 cols = 1 + j * BLOCK + local
                 solved = tl.load(
@@ -285,15 +289,13 @@ def _solve(
                     mask=values[None, :] < DV, other=0.0,
                 )  # fmt: skip
                 past = _gamma(_seen(visible, rows, cols, R), down, tl.load(decay + cols * HV + head))
-                removed += product(past * tl.load(similar + line + j * BLOCK), solved)
+                wished -= product(past * tl.load(similar + line + j * BLOCK), solved)
                 output += product(past * tl.load(scores + line + j * BLOCK), solved)
-            strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
-            right -= strength[:, None] * removed
             inverse = tl.load(inverses + square)
-        own = product(inverse, right)
+        own = product(inverse, strength[:, None] * wished)
         tl.store(u + place, own, mask=wanted)
         if not SINGLE:
-            score = tl.load(scores + line + i * BLOCK) * _gamma(_seen(visible, rows, rows, R), down, down)
+            score = tl.load(scores + line + i * BLOCK) * tl.load(gammas + square)
         output += product(score, own)
         tl.store(out + place, output.to(out.dtype.element_ty), mask=wanted)
         if not SINGLE:

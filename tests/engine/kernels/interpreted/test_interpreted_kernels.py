@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +30,14 @@ HEADS, DIMS = (1, 2), (24, 40)
 @pytest.mark.parametrize("rows", [1, 2, 16, 17, 18, 65, 66, 130])
 def test_tree_delta(rows: int) -> None:
     name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=rows))
+    assert error < 5e-6, name
+
+
+@pytest.mark.parametrize("rows", [2, 16, 17])
+def test_tree_delta_of_a_small_tree_by_two_kernels(rows: int) -> None:
+    by_two = partial(KERNELS.tree_delta, whole=False)
+    kernels = SimpleNamespace(tree_delta=by_two, tree_delta_commit=KERNELS.tree_delta_commit)
+    name, error = worst(check_delta(kernels, "cpu", rows, HEADS, DIMS, seed=rows))
     assert error < 5e-6, name
 
 
