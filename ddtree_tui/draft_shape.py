@@ -1,9 +1,8 @@
-"""A round's draft tree, read for display: states, children in order, weights, what to fold. Draws nothing."""
+"""A round's draft tree, read for display: states, children in order, weights. Draws nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp
 
 from ddtree_tui.glyphs import State
 from engine.events import Round
@@ -12,7 +11,8 @@ ROOT = -1
 BONUS = -2
 NEAR_MISS = -3
 FOLD = -4
-"""Places in a drawing that are no draft node. Nodes are 0, 1, ..."""
+"""Places in a drawing that are no draft node. Nodes are 0, 1, ...; from ``FOLD`` down there is one for the
+fold below each node."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,56 @@ class DraftShape:
         """The state of a node or of another place."""
         if place >= 0:
             return self.states[place]
-        return _PLACES[place]
+        return State.FOLDED if place <= FOLD else _PLACES[place]
+
+    def parent(self, place: int) -> int:
+        """What a place hangs below; the root itself below none, so it is its own parent."""
+        if place >= 0:
+            return self.round.nodes.parents[place]
+        return folded_node(place) if place <= FOLD else ROOT if place == ROOT else self.end
+
+    def below(self, place: int) -> list[int]:
+        """What hangs below a place, in the order it is drawn."""
+        return self.extras(place) + self.children[place] if place >= ROOT else []
+
+    def token(self, place: int) -> int | None:
+        """The token of a place; None of a fold."""
+        if place >= 0:
+            return self.round.nodes.ids[place]
+        if place == ROOT:
+            return self.round.root_id
+        return self.round.bonus_id if place in (BONUS, NEAR_MISS) else None
+
+    def subtree(self, place: int) -> list[int]:
+        """Everything below a place, nearest first."""
+        found = self.below(place)
+        for below in found:  # grows on the way
+            found.extend(self.below(below))
+        return found
+
+    def path(self, place: int) -> list[int]:
+        """From the root down to a place."""
+        path = [place]
+        while path[-1] != ROOT:
+            path.append(self.parent(path[-1]))
+        return path[::-1]
+
+    def row(self, place: int) -> int | None:
+        """The target's row that says what comes behind a place; None behind the bonus token and folds."""
+        return place + 1 if place >= ROOT else None
+
+    def target_logprob(self, place: int) -> float | None:
+        """The target's log-probability of a place's token where it was to choose it; None if it is not known,
+        as for tokens it did not choose in a round without details."""
+        if place == ROOT or (token := self.token(place)) is None:
+            return None
+        row = self.parent(place) + 1
+        if self.round.target.ids[row] == token:
+            return self.round.target.logprobs[row]
+        top = self.round.target_topk
+        if top is not None and row < len(top.ids) and token in top.ids[row]:
+            return top.logprobs[row][top.ids[row].index(token)]
+        return None
 
     def depth(self, place: int) -> int:
         """Root 0, its children 1."""
@@ -91,89 +140,14 @@ _PLACES = {
     ROOT: State.ROOT,
     BONUS: State.BONUS,
     NEAR_MISS: State.NEAR_MISS,
-    FOLD: State.FOLDED,
 }
 
 
-@dataclass(frozen=True)
-class Pruned:
-    """Which nodes a drawing shows, and where the others fold.
-
-    Below a node that shows nothing else, hidden nodes fold into an entry at the end of its row. Hidden
-    siblings of shown nodes would take a row each, so they gather in one last row.
-
-    Attributes:
-        shown: one flag per node; closed under parents.
-        rows: how many rows the drawing takes, the gathered one included.
-        gathered: how many nodes the last row stands for, and the drafter's probability of them.
-    """
-
-    shape: DraftShape
-    shown: list[bool]
-    rows: int
-    gathered: tuple[int, float]
-
-    def entries(self, node: int) -> list[int]:
-        """What is drawn below a node, in order: bonus, near miss, shown children; or else the fold."""
-        children = self.shape.children[node]
-        entries = self.shape.extras(node) + [child for child in children if self.shown[child]]
-        return entries or ([FOLD] if children else [])
-
-    def folded(self, node: int) -> tuple[int, float]:
-        """How many nodes hide below a node, and the drafter's probability that the text goes through them."""
-        return _folded(self.shape, self.shown, node)
+def fold_below(node: int) -> int:
+    """The place of the fold that stands for what is hidden below a node or the root."""
+    return FOLD - 1 - node
 
 
-def prune(shape: DraftShape, rows: int | None, max_depth: int | None = None) -> Pruned:
-    """Fold the least probable branches until the drawing fits ``rows`` (None: no limit), and everything
-    beside the accepted path that is deeper than ``max_depth``.
-
-    The accepted path is always shown. Beside it the drawing shows the tree of a smaller budget: the
-    nodes of highest path probability, as many as fit. Every leaf takes a row, so a node of n entries adds
-    max(0, n - 1) rows. The bonus token's row, the near miss and the gathered row are never given up.
-    """
-    count = len(shape.states)
-    parents = shape.round.nodes.parents
-    shown = [state is State.ACCEPTED for state in shape.states]
-    depths = shape.round.nodes.depths
-    deepest = max_depth if max_depth is not None else max(depths, default=0)
-    losers = sorted(
-        (node for node in range(count) if not shown[node] and depths[node] <= deepest),
-        key=lambda node: (-shape.weights[node], node),
-    )
-    entries = [0] * (count + 1)  # drawn below each node; the root is last
-    hidden = [0] * (count + 1)
-    for node in range(-1, count):
-        visible = sum(shown[child] for child in shape.children[node])
-        entries[node] = visible + len(shape.extras(node))
-        hidden[node] = len(shape.children[node]) - visible
-    on_path = [ROOT, *shape.round.accepted]
-    taken = 1 + sum(max(0, entries[node] - 1) for node in on_path)
-    gathering = sum(entries[node] > 0 and hidden[node] > 0 for node in on_path)
-    best, best_rows = 0, taken + (gathering > 0)
-    for added, node in enumerate(losers, 1):
-        parent = parents[node]
-        gathering -= entries[parent] > 0 and hidden[parent] > 0
-        taken += entries[parent] > 0
-        entries[parent] += 1
-        hidden[parent] -= 1
-        gathering += hidden[parent] > 0
-        if rows is None or taken + (gathering > 0) <= rows:
-            best, best_rows = added, taken + (gathering > 0)
-    for node in losers[:best]:
-        shown[node] = True
-    gathered_nodes, gathered_p = 0, 0.0
-    for node in range(-1, count):
-        if (node == ROOT or shown[node]) and _shows_something(shape, shown, node):
-            nodes, p = _folded(shape, shown, node)
-            gathered_nodes, gathered_p = gathered_nodes + nodes, gathered_p + p
-    return Pruned(shape, shown, best_rows, (gathered_nodes, gathered_p))
-
-
-def _shows_something(shape: DraftShape, shown: list[bool], node: int) -> bool:
-    return bool(shape.extras(node)) or any(shown[child] for child in shape.children[node])
-
-
-def _folded(shape: DraftShape, shown: list[bool], node: int) -> tuple[int, float]:
-    hidden = [child for child in shape.children[node] if not shown[child]]
-    return sum(shape.sizes[child] for child in hidden), sum(exp(shape.weights[child]) for child in hidden)
+def folded_node(fold: int) -> int:
+    """The node, or the root, that a fold hangs below: the inverse of ``fold_below``."""
+    return FOLD - 1 - fold

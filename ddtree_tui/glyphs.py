@@ -40,6 +40,11 @@ LEGEND: tuple[tuple[State, str, str], ...] = (
     (State.FOLDED, "folded", "+17 (p .03): 17 hidden nodes, to the drafter 3 % in all"),
 )
 
+IN_ONE_CELL = {State.NEAR_MISS: "→"}
+"""Glyphs where a node is one cell and nothing else; the others are those of ``GLYPHS``."""
+PROBABLE = ((0.1, "o"), (0.01, "•"))
+"""There, nodes that were not reached, from these path probabilities on; below, the usual glyph."""
+
 BARS = " ▁▂▃▄▅▆▇█"
 """A column filled by 0 to 8 eighths."""
 

@@ -11,7 +11,8 @@ Hint = tuple[str, str, str]
 @dataclass(frozen=True)
 class Situation:
     """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
-    shown; ``busy``: an answer is under way or waits for the model."""
+    shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
+    the tree."""
 
     typing: bool
     busy: bool
@@ -20,11 +21,14 @@ class Situation:
     rounds: bool
     looking_back: bool
     on_knob: bool = False
+    pointing: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
     """The keys, the most useful first."""
-    if situation.replay:
+    if situation.pointing:
+        found = [*_POINTING, ("Space", "pause", "pause")] if situation.busy else [*_POINTING]
+    elif situation.replay:
         found = _replay(situation)
     elif situation.on_knob:
         found = [
@@ -94,13 +98,20 @@ def _settings() -> list[Hint]:
 
 
 def _view() -> list[Hint]:
-    return [("e", "unfold", "unfold"), ("z", "zoom", "zoom")]
+    return [("c", "cursor", "tree_cursor"), ("e", "unfold", "unfold"), ("z", "zoom", "zoom")]
 
 
 def _prompt() -> list[Hint]:
     return [("i", "prompt", "focus_prompt")]
 
 
+_POINTING: tuple[Hint, ...] = (
+    ("← →", "parent, child", ""),
+    ("↑ ↓", "others", ""),
+    ("Enter", "fold", "tree_fold"),
+    ("[ ]", "round", "move_round(1)"),
+    ("Esc", "leave", "tree_leave"),
+)
 _ALWAYS: tuple[Hint, ...] = (
     ("^P", "commands", "command_palette"),
     ("F1", "keys", "help"),

@@ -50,6 +50,7 @@ class Key:
         always: keys that also work while one types: function and control keys, parted by commas.
         free: keys that work where nothing is typed.
         in_dialogs: it also works while a dialog is open.
+        pane: the pane whose key it is: it works while that has the focus. Empty: the whole main screen.
     """
 
     id: str
@@ -59,16 +60,24 @@ class Key:
     always: str = ""
     free: str = ""
     in_dialogs: bool = False
+    pane: str = ""
 
     def bindings(self) -> list[Binding]:
-        """One binding for the keys that always work, one for the others."""
-        made = []
+        """The app's bindings: one for the keys that always work, one for the others; none of a pane's key."""
+        made: list[Binding] = []
+        if self.pane:
+            return made
         if self.always:
             made.append(Binding(self.always, self.action, self.help, show=False, priority=True, id=self.id))
         if self.free:
             name = f"{self.id}.free" if self.always else self.id
             made.append(Binding(self.free, self.action, self.help, show=False, id=name))
         return made
+
+
+def pane_bindings(keys: Iterable[Key]) -> list[Binding]:
+    """What a pane binds of its keys; the actions are the app's."""
+    return [Binding(key.free, f"app.{key.action}", key.help, show=False, id=key.id) for key in keys]
 
 
 def dialog_safe(keys: Iterable[Key]) -> frozenset[str]:

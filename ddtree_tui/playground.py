@@ -16,11 +16,12 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ddtree_tui.actions import looks, rounds, runs, settings
+from ddtree_tui.actions import looks, rounds, runs, settings, tree
 from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
+from ddtree_tui.actions.tree import TreeActions
 from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
@@ -49,6 +50,7 @@ KEYS = (
     *runs.KEYS,
     *rounds.KEYS,
     *settings.KEYS,
+    *tree.KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
     Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
@@ -58,7 +60,7 @@ MAIN_SCREEN_ACTIONS = frozenset(key.action.partition("(")[0] for key in KEYS) - 
 log = logging.getLogger("ddtree_tui")
 
 
-class PlaygroundApp(RunActions, RoundActions, SettingActions, LookActions):
+class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookActions):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
 
     TITLE = "ddtree"
@@ -206,7 +208,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, LookActions):
             model = "recorded run"
         main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
         self._mark_state(main)
-        main.query_one(RunView).show(session, controller.viewpoint)
+        main.query_one(RunView).show(session, controller.viewpoint, live=controller.playback is None)
         main.query_one(Knobs).show(running, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)
@@ -235,6 +237,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, LookActions):
             rounds=bool(controller.session.rounds),
             looking_back=not controller.viewpoint.following,
             on_knob=isinstance(main.focused, Knob),
+            pointing=isinstance(main.focused, DraftTreeView) and main.focused.look.cursor is not None,
         )
 
     # What the user does

@@ -11,7 +11,7 @@ import msgspec
 from engine.errors import EngineError
 from engine.settings import MODES, DecodeSettings
 
-LIVE_SETTINGS = frozenset({"budget", "mode"})
+LIVE_SETTINGS = frozenset({"budget", "mode", "detail"})
 """Settings that can change between two rounds; the others hold for a whole run."""
 
 
@@ -60,7 +60,7 @@ class Control:
             raise EngineError(
                 "bad_setting",
                 f"The setting {name} cannot change during a run.",
-                "Set it before the next run; live are " + " and ".join(sorted(LIVE_SETTINGS)) + ".",
+                "Set it before the next run; live are " + ", ".join(sorted(LIVE_SETTINGS)) + ".",
             )
         try:
             msgspec.convert(settings, DecodeSettings).check()

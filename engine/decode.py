@@ -124,9 +124,9 @@ class _Run:
             yield result, settings
 
     def _on_device(self) -> bool:
-        """Details and the other ways to verify are for looking at, not for speed."""
+        """The other ways to verify are for looking at, not for speed."""
         settings, stops = self.settings, self.pair.codec.stop_ids
-        plain = settings.verify == "solve" and not settings.detail and len(stops) <= MAX_STOP_IDS
+        plain = settings.verify == "solve" and len(stops) <= MAX_STOP_IDS
         return bool(self.pair.on_device) and plain
 
     def _device_rounds(self) -> Iterator[tuple[StaticResult, DecodeSettings]]:

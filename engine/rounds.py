@@ -17,14 +17,12 @@ from engine.ddtree import (
     empty_tree,
     follow_verified_tree,
 )
+from engine.detail import DIGITS, TopRows, rounded, top_rows
 from engine.errors import EngineError
-from engine.events import TOP_CANDIDATES, Candidates, Miss, Nodes, Round, StageTimes, TargetRows
+from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
 from engine.sampling import Sampler
 from engine.session import Session
 from engine.settings import DecodeSettings
-
-DIGITS = 4
-"""Decimals of log-probabilities and gaps in events."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,7 @@ class RoundResult:
         bonus: the target's token after the whole accepted path, also when the text was cut before it.
         committed: the tokens added to the text.
         accepted: accepted nodes whose tokens were committed.
+        drafter_top, target_top: best candidates of either model's rows, with ``detail`` on.
     """
 
     position: int
@@ -51,7 +50,8 @@ class RoundResult:
     committed: list[int]
     accepted: list[int]
     ms: StageTimes
-    detail: bool
+    drafter_top: TopRows | None
+    target_top: TopRows | None
 
     @property
     def drafted(self) -> int:
@@ -80,16 +80,16 @@ class RoundResult:
             committed_ids=self.committed,
             acceptance_length=len(self.committed),
             ms=self.ms,
-            drafter_topk=self._top(self.draft_logits),
-            target_topk=self._top(self.target_logits),
+            drafter_topk=self.drafter_top.candidates() if self.drafter_top else None,
+            target_topk=self.target_top.candidates() if self.target_top else None,
         )
 
     def token_ids(self) -> list[int]:
         """All ids the event mentions."""
         ids = [self.root_id, self.bonus, *self.tree.token_ids.tolist(), *self.choices.tolist()]
-        for candidates in (self._top(self.draft_logits), self._top(self.target_logits)):
-            if candidates is not None:
-                ids += [token_id for row in candidates.ids for token_id in row]
+        for top in (self.drafter_top, self.target_top):
+            if top is not None:
+                ids += top.ids.flatten().tolist()
         return ids
 
     @property
@@ -120,12 +120,6 @@ class RoundResult:
             logprob=round(max(logprob, -1e4), DIGITS),
             beyond=rank >= candidates,
         )
-
-    def _top(self, logits: Tensor | None) -> Candidates | None:
-        if logits is None or not self.detail:
-            return None
-        best = torch.topk(torch.log_softmax(logits, dim=-1), min(TOP_CANDIDATES, logits.shape[-1]), dim=-1)
-        return Candidates(ids=best.indices.tolist(), logprobs=[rounded(row) for row in best.values])
 
 
 def decode_round(
@@ -167,7 +161,8 @@ def decode_round(
         committed=committed,
         accepted=accepted,
         ms=clock.times(),
-        detail=settings.detail,
+        drafter_top=top_rows(draft_logits) if settings.detail and draft_logits is not None else None,
+        target_top=top_rows(target_logits) if settings.detail else None,
     )
 
 
@@ -244,11 +239,6 @@ class Clock:
 
     def times(self) -> StageTimes:
         return StageTimes(total=1000 * (time.perf_counter() - self._started), **self._ms)
-
-
-def rounded(values: Tensor) -> list[float]:
-    """For events: finite and short."""
-    return [round(value, DIGITS) for value in values.clamp(min=-1e4, max=1e4).tolist()]
 
 
 def check_finite(logits: Tensor, which: str) -> None:

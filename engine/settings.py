@@ -77,7 +77,8 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         temperature: 0 is greedy.
         top_k: 0 is off.
         stop: strings that end the answer; the string itself is not part of it.
-        detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` each).
+        detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` each). Like
+            ``mode`` and ``budget`` it can change between two rounds.
     """
 
     mode: Mode = "tree"

@@ -5,17 +5,9 @@ from __future__ import annotations
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.keys import Key
 from ddtree_tui.theme import DARK, LIGHT
-from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.run_view import RunView
 
 KEYS = (
-    Key(
-        "look.unfold",
-        "unfold",
-        "unfold all branches, or fold to the height",
-        "Unfold or fold the tree",
-        free="e",
-    ),
     Key("look.zoom", "zoom", "show all, only the tree, only the text", "Zoom", "ctrl+o", "z"),
     Key("look.theme", "toggle_theme", "light or dark", "Light or dark", "ctrl+t", in_dialogs=True),
     Key("look.help", "help", "keys, and what the glyphs mean", "Keys", free="f1,question_mark"),
@@ -23,11 +15,6 @@ KEYS = (
 
 
 class LookActions(Actions):
-    def action_unfold(self) -> None:
-        """Show every node of the tree, or fold it to its height again."""
-        self.query_one(DraftTreeView).toggle_unfolded()
-        self.changed()
-
     def action_zoom(self) -> None:
         """All, only the tree, only the text."""
         self.query_one(RunView).zoom()

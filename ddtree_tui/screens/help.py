@@ -18,7 +18,7 @@ HEADING = ("always", "not typing", "what it does")
 BESIDES = (
     ("Enter", "", "run the prompt; Shift+Enter, Ctrl+J: new line"),
     ("Tab", "", "next of prompt, text, tree, knobs"),
-    ("", "Shift+← →", "scroll the tree sideways; ↑ ↓: up, down"),
+    ("", "Shift+← →", "scroll the tree sideways"),
 )
 """Keys of the widgets themselves."""
 
@@ -40,8 +40,9 @@ class KeyTable(Lines):
 
     def __init__(self, keys: Sequence[Key]) -> None:
         super().__init__()
-        rows = [(spelled(key.always), spelled(key.free), key.help) for key in keys]
-        self.rows = [HEADING, *BESIDES, *rows]
+        self.rows = [HEADING, *BESIDES, *_rows(keys, "")]
+        for pane in dict.fromkeys(key.pane for key in keys if key.pane):
+            self.rows += [("", "", ""), ("", f"in {pane}", ""), *_rows(keys, pane)]
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
         return len(self.rows) + 1
@@ -49,7 +50,7 @@ class KeyTable(Lines):
     def draw(self, width: int, height: int) -> list[list[Span]]:
         lines: list[list[Span]] = []
         for number, (everywhere, outside, what) in enumerate(self.rows):
-            key, text = ("title", "title") if number == 0 else ("key", "text")
+            key, text = ("title", "title") if number == 0 or not what else ("key", "text")
             lines.append([(_pad(everywhere, 8), key), (_pad(outside, 15), key), (what, text)])
         return [*lines, []]
 
@@ -78,6 +79,10 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="help"):
             yield KeyTable(self._keys)
             yield Legend()
+
+
+def _rows(keys: Sequence[Key], pane: str) -> list[tuple[str, str, str]]:
+    return [(spelled(key.always), spelled(key.free), key.help) for key in keys if key.pane == pane]
 
 
 def _pad(text: str, cells: int) -> str:

@@ -6,8 +6,10 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
 from ddtree_tui.draft_shape import DraftShape
+from ddtree_tui.node_facts import facts_of
 from ddtree_tui.run import Answer, Session, Viewpoint
 from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.node_detail import NodeDetail
 from ddtree_tui.widgets.round_heading import RoundHeading
 from ddtree_tui.widgets.stats import DEFAULT_BLOCK, Numbers, Stats
 from ddtree_tui.widgets.timeline import Timeline
@@ -38,12 +40,13 @@ class RunView(Vertical):
         with Container(id="upper"):
             yield Transcript(id="transcript")
             yield Stats(id="stats")
+            yield NodeDetail(id="detail")
         yield RoundHeading(id="heading")
         yield DraftTreeView(id="tree")
         yield Timeline(id="timeline")
 
-    def show(self, session: Session, viewpoint: Viewpoint) -> None:
-        """Paint the newest state."""
+    def show(self, session: Session, viewpoint: Viewpoint, *, live: bool) -> None:
+        """Paint the newest state. ``live``: there is an engine, not a recording."""
         count = len(session.rounds)
         index = viewpoint.index(count)
         answer, round_ = session.rounds[index] if index is not None else (None, None)
@@ -52,6 +55,7 @@ class RunView(Vertical):
         if round_ is not self._shown:
             self._shown = round_
             tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
+        self._show_detail(session, answer, live)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, viewpoint.following)
         key = (count, index, id(round_))
         if key != self._timeline_key:
@@ -68,6 +72,25 @@ class RunView(Vertical):
         self.remove_class(*ZOOMS[1:])
         if following:
             self.add_class(following)
+
+    def _show_detail(self, session: Session, answer: Answer | None, live: bool) -> None:
+        """What the cursor in the tree is at, while there is one."""
+        tree = self.query_one(DraftTreeView)
+        shape, cursor = tree.shape, tree.look.cursor
+        self.set_class(cursor is not None, "-inspecting")
+        facts = None
+        if shape is not None and cursor is not None and answer is not None:
+            last = shape.round is answer.rounds[-1]
+            stop_ids = answer.prefilled.stop_ids if answer.prefilled else ()
+            facts = facts_of(
+                shape,
+                cursor,
+                session.vocabulary,
+                session.labels,
+                finished=answer.finished if last else None,
+                stop_ids=stop_ids,
+            )
+        self.query_one(NodeDetail).show(facts, live)
 
     def _show_numbers(self, session: Session, answer: Answer | None, shown_in_answer: int) -> None:
         block = session.loaded.block_size if session.loaded else None

@@ -15,7 +15,8 @@ from textual.widgets.option_list import Option
 
 from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
-from ddtree_tui.tree_layout import TreeLayout, lay_out
+from ddtree_tui.tree_layout import Arrangement, lay_out
+from ddtree_tui.tree_parts import TreeLayout
 from ddtree_tui.widgets.painted import Lines, Span
 from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
 
@@ -173,7 +174,8 @@ class Welcome(VerticalScroll, can_focus=False):
 
 def sample_layout(width: int) -> TreeLayout:
     """A hand-made round that has one of each: accepted, bonus, near miss, rejected, not reached, folded."""
-    return lay_out(DraftShape.of(sample_round()), _sample_label, width, 6, horizontal=width >= 60)
+    arrangement: Arrangement = "horizontal" if width >= 60 else "indented"
+    return lay_out(DraftShape.of(sample_round()), _sample_label, width, 6, arrangement=arrangement)
 
 
 def sample_round() -> Round:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.detail import DIGITS, TopRows, rounded
 from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
 from engine.kernels.record import NO_MISS
-from engine.rounds import DIGITS, rounded
 from engine.settings import DecodeSettings, Mode
 from engine.static.record import Record
 
@@ -19,6 +19,8 @@ class StaticResult:
         record: on the host.
         candidates: per depth, the tree was built from; 1 for a chain.
         kept: tokens of the record that are in the text, fewer than its count after a stop string.
+        drafter_top, target_top: best candidates of either model's rows, with ``detail`` on; still on the
+            device, and behind those of the nodes there are rows that do not count.
     """
 
     record: Record
@@ -26,6 +28,8 @@ class StaticResult:
     candidates: int
     kept: int
     ms: StageTimes
+    drafter_top: TopRows | None = None
+    target_top: TopRows | None = None
 
     @property
     def committed(self) -> list[int]:
@@ -70,6 +74,8 @@ class StaticResult:
             committed_ids=self.committed,
             acceptance_length=self.kept,
             ms=self.ms,
+            drafter_topk=self.drafter_top.candidates() if self.drafter_top else None,
+            target_topk=self.target_top.candidates(nodes + 1) if self.target_top else None,
         )
 
     def token_ids(self) -> list[int]:
@@ -77,6 +83,10 @@ class StaticResult:
         record, nodes = self.record, self.drafted
         mentioned = (record.tree.token_ids[:nodes], record.choices[: nodes + 1])
         ids = [token_id for ids in mentioned for token_id in ids.tolist()]
+        if self.drafter_top is not None:
+            ids += self.drafter_top.ids.flatten().tolist()
+        if self.target_top is not None:
+            ids += self.target_top.ids[: nodes + 1].flatten().tolist()
         return [int(record.root_id), int(record.bonus), *ids, *self.committed]
 
     def _miss(self) -> Miss | None:

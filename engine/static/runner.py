@@ -9,12 +9,13 @@ stop strings, which the host alone can see, make it wait for every round.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from engine.detail import TopRows, top_rows
 from engine.events import StageTimes
 from engine.kernels.record import DRAFTER
 from engine.merged import merge_all
@@ -44,6 +45,8 @@ class Flight:
     marks: list[torch.cuda.Event] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     done: torch.cuda.Event | None = None
+    drafter_top: TopRows | None = None
+    target_top: TopRows | None = None
 
 
 class StaticRunner:
@@ -114,6 +117,10 @@ class StaticRunner:
                 getattr(stages, stage)()
                 flight.times.append(time.perf_counter())
             flight.record.copy_(stages.record)
+        if settings.detail:
+            # Behind the round and before the next one, whose logits will be in the same places.
+            flight.drafter_top = top_rows(stages.draft_logits) if settings.mode != "ar" else None
+            flight.target_top = top_rows(stages.target_logits)
         return flight
 
     def wait(self, flight: Flight) -> StaticResult:
@@ -134,6 +141,8 @@ class StaticRunner:
             candidates=flight.settings.budget if bucket.mode == "tree" else 1,
             kept=int(record.count),
             ms=StageTimes(**dict(zip(STAGES, ms, strict=True)), total=sum(ms)),
+            drafter_top=flight.drafter_top,
+            target_top=flight.target_top,
         )
 
     @torch.inference_mode()
@@ -144,7 +153,7 @@ class StaticRunner:
         removed = result.kept - kept
         for number in (self.state.length, self.state.feature_rows):
             number.sub_(removed)
-        return StaticResult(result.record, result.mode, result.candidates, kept, result.ms)
+        return replace(result, kept=kept)
 
     def _bucket(self, settings: DecodeSettings, greedy: bool, revocable: bool) -> Bucket:
         size = self.state.block_size

@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.events import (
+    TOP_CANDIDATES,
     AnyEvent,
+    Candidates,
     Finished,
     Loaded,
     Loading,
@@ -251,15 +253,14 @@ class Recording:
         for row, chosen in zip([0, *(node + 1 for node in accepted)], committed, strict=True):
             target_ids[row] = chosen
         times = self.times(len(nodes.ids), mode)
+        logprobs = [-self.rng.random() for _ in range(rows)]
         return Round(
             index=index,
             mode=mode,
             position=position,
             root_id=root,
             nodes=nodes,
-            target=TargetRows(
-                ids=target_ids, logprobs=[-self.rng.random() for _ in range(rows)], gaps=[2.5] * rows
-            ),
+            target=TargetRows(ids=target_ids, logprobs=logprobs, gaps=[2.5] * rows),
             accepted=accepted,
             bonus_id=bonus_id,
             miss=miss,
@@ -267,8 +268,20 @@ class Recording:
             acceptance_length=len(committed),
             ms=times,
             budget=settings.budget,
+            drafter_topk=best(lists) if settings.detail and lists else None,
+            target_topk=self.thought_of(target_ids, logprobs) if settings.detail else None,
             t=t + times.total / 1000,
         )
+
+    def thought_of(self, chosen: list[int], logprobs: list[float]) -> Candidates:
+        """The target's best candidates in every row: its choice, and others behind it."""
+        rows = []
+        for token, logprob in zip(chosen, logprobs, strict=True):
+            others = random.Random(token).sample([i for i in range(len(VOCABULARY)) if i != token], LISTED)
+            rest = math.log(max(1e-4, 1 - math.exp(logprob)))
+            falling = [(other, min(logprob, rest) - place) for place, other in enumerate(others, 1)]
+            rows.append([(token, logprob), *falling])
+        return best(rows)
 
     def candidates(self, wanted: int, depth: int) -> list[tuple[int, float]]:
         """The drafter's list at a depth, best first: (id, log-prob)."""
@@ -335,6 +348,14 @@ class Recording:
         )
 
 
+def best(lists: list[list[tuple[int, float]]]) -> Candidates:
+    """The first few of each list, as an event holds them."""
+    return Candidates(
+        ids=[[token for token, _ in row[:TOP_CANDIDATES]] for row in lists],
+        logprobs=[[logprob for _, logprob in row[:TOP_CANDIDATES]] for row in lists],
+    )
+
+
 def build(lists: list[list[tuple[int, float]]], budget: int, *, chain: bool) -> Nodes:
     """The ``budget`` best prefixes of the product distribution, best-first with a heap (DDTree)."""
     ids: list[int] = []
@@ -377,11 +398,17 @@ def split_text(output: list[int], in_thinking: bool) -> tuple[str, str]:
 
 
 def conversation(
-    seed: int = 0, *, rounds: int = 40, budget: int = 64, thinking: bool = True, mode: Mode = "tree"
+    seed: int = 0,
+    *,
+    rounds: int = 40,
+    budget: int = 64,
+    thinking: bool = True,
+    mode: Mode = "tree",
+    detail: bool = False,
 ) -> list[AnyEvent]:
     """A whole recorded run of one answer."""
     recording = Recording(seed)
-    settings = DecodeSettings(budget=budget, thinking=thinking, mode=mode)
+    settings = DecodeSettings(budget=budget, thinking=thinking, mode=mode, detail=detail)
     return [*recording.start(), *recording.answer("What is 12 + 30?", settings=settings, rounds=rounds)]
 
 
@@ -393,6 +420,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=64)
     parser.add_argument("--mode", choices=("ar", "chain", "tree"), default="tree")
     parser.add_argument("--no-thinking", action="store_true")
+    parser.add_argument("--detail", action="store_true")
     options = parser.parse_args()
     for event in conversation(
         options.seed,
@@ -400,6 +428,7 @@ def main() -> None:
         budget=options.budget,
         thinking=not options.no_thinking,
         mode=options.mode,
+        detail=options.detail,
     ):
         sys.stdout.buffer.write(encode_event(event) + b"\n")
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from make_recording import Recording
 
-from ddtree_tui.draft_shape import BONUS, FOLD, NEAR_MISS, ROOT, DraftShape, prune
+from ddtree_tui.draft_shape import BONUS, FOLD, NEAR_MISS, ROOT, DraftShape
 from ddtree_tui.glyphs import State
+from ddtree_tui.tree_folds import prune
 from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
 from engine.settings import DecodeSettings
 

@@ -559,9 +559,11 @@ async def test_help_is_not_cut_in_a_small_terminal() -> None:
         await play.pilot.press("f1")
         await play.settle()
         seen = play.text()
-        await play.pilot.press("tab", "end")
-        await play.settle()
-        seen += play.text()
+        await play.pilot.press("tab")
+        for _ in range(8):
+            await play.pilot.press("pagedown")
+            await play.settle()
+            seen += play.text()
         for what in [*(key.help for key in KEYS), *(what for *_, what in LEGEND)]:
             assert what in seen
 

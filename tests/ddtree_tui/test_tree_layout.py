@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from make_recording import BLOCK, VOCABULARY, Recording
 from rich.cells import cell_len
 
-from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape, prune
+from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
 from ddtree_tui.escape import decode_bytes, token_label
 from ddtree_tui.glyphs import GLYPHS, State
-from ddtree_tui.tree_layout import TreeLayout, lay_out
+from ddtree_tui.tree_folds import prune
+from ddtree_tui.tree_layout import lay_out
+from ddtree_tui.tree_parts import TreeLayout
 from engine.events import Round
 from engine.settings import DecodeSettings, Mode
 
@@ -41,7 +43,7 @@ def test_every_drawing_is_sound(
 ) -> None:
     round_ = drawn(seed, budget, mode, stop=stop)
     shape = DraftShape.of(round_)
-    layout = lay_out(shape, label, width, rows, horizontal=horizontal)
+    layout = lay_out(shape, label, width, rows, arrangement="horizontal" if horizontal else "indented")
     assert layout.width == max(cell_len(line) for line in text_of(layout))
     places = [
         part.place
@@ -122,7 +124,7 @@ def test_a_usual_round_needs_no_scrolling(budget: int, width: int) -> None:
 def test_indented_rows_name_their_depth(seed: int, budget: int) -> None:
     round_ = drawn(seed, budget)
     shape = DraftShape.of(round_)
-    layout = lay_out(shape, label, 78, 12, horizontal=False)
+    layout = lay_out(shape, label, 78, 12, arrangement="indented")
     for line in layout.lines[1:]:
         numbers = [part.text for part in line if part.role == "depth"]
         if not numbers:
@@ -140,8 +142,8 @@ def test_rows_of_a_drawing_are_what_pruning_promised() -> None:
         shape = DraftShape.of(drawn(seed))
         for rows in (None, 5, 9, 19):
             pruned = prune(shape, rows)
-            for horizontal in (True, False):
-                layout = lay_out(shape, label, 10_000, rows, horizontal=horizontal)
+            for arrangement in ("horizontal", "indented"):
+                layout = lay_out(shape, label, 10_000, rows, arrangement=arrangement)  # type: ignore[arg-type]
                 assert len(layout.lines) == pruned.rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from engine.control import Control
 from engine.decode import generate
 from engine.drafter import Drafter
 from engine.errors import EngineError
-from engine.events import Round, StageTimes
+from engine.events import Candidates, Round, StageTimes
 from engine.pair import Pair
 from engine.static.record import Record
 from engine.static.runner import STAGES, StaticRunner
@@ -332,8 +333,51 @@ def test_nan_logits_end_the_run(which: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(ids_of(run(device))) == 40
 
 
-def test_naive_and_details_use_the_plain_loop() -> None:
+def test_naive_uses_the_plain_loop() -> None:
     _, device = both("qwen3_5")
     run(device, verify="naive")
-    run(device, detail=True)
     assert not device._runners
+
+
+@pytest.mark.parametrize("settings", [{"budget": 12}, {"mode": "chain", **SAMPLED}, {"mode": "ar"}], ids=str)
+def test_details_come_from_rounds_on_the_device_too(settings: dict[str, Any]) -> None:
+    plain, device = both("qwen3_5")
+    expected, got = (rounds_of(run(pair, detail=True, **settings)) for pair in (plain, device))
+    assert device._runners
+    assert len(expected) == len(got) > 3
+    for one, other in zip(expected, got, strict=True):
+        assert one.target_topk is not None
+        assert_same_candidates(one.target_topk, other.target_topk)
+        assert len(other.target_topk.ids) == 1 + len(other.nodes.ids)
+        assert (other.drafter_topk is None) == (one.mode == "ar")
+        if one.drafter_topk is not None:
+            # On the device the drafter is asked for the whole block also where the text ends sooner.
+            ids, logprobs = other.drafter_topk.ids, other.drafter_topk.logprobs
+            depths = len(one.drafter_topk.ids)
+            cut = Candidates(ids=ids[:depths], logprobs=logprobs[:depths])
+            assert_same_candidates(one.drafter_topk, cut)
+
+
+def test_details_can_be_turned_on_and_off_between_rounds() -> None:
+    plain, device = both("qwen3_5")
+    for pair in (plain, device):
+        pair.session.reset()
+        control, seen = Control(), []
+        stop = ("\x01",)  # so that the device is never a round ahead of what it is told
+        for event in generate(pair, PROMPT, max_new_tokens=60, stop=stop, budget=8, control=control):
+            if isinstance(event, Round):
+                seen.append(event.target_topk is not None)
+                control.update(detail=event.index % 3 == 0)
+        assert seen[:6] == [False, True, False, False, True, False]
+
+
+def assert_same_candidates(one: Candidates, other: Candidates) -> None:
+    """The same tokens as far as no two are as probable as each other, and the same log-probabilities."""
+    assert len(one.ids) == len(other.ids)
+    for ids, logprobs, other_ids, other_logprobs in zip(
+        one.ids, one.logprobs, other.ids, other.logprobs, strict=True
+    ):
+        assert logprobs == pytest.approx(other_logprobs, abs=2e-3)
+        gaps = [a - b for a, b in pairwise(logprobs)]
+        if min(gaps) > 4e-3:
+            assert ids[:-1] == other_ids[:-1]

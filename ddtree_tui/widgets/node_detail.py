@@ -1,0 +1,180 @@
+"""The place the cursor is at in the draft tree: what both models thought there, and why it came as it did."""
+
+from __future__ import annotations
+
+from math import exp
+
+from rich.cells import cell_len
+
+from ddtree_tui.escape import fit
+from ddtree_tui.glyphs import GLYPHS, IN_ONE_CELL, State, small_probability
+from ddtree_tui.node_facts import Candidate, Choice, NodeFacts
+from ddtree_tui.widgets.painted import Lines, Span, spread
+
+NOT_RECORDED = "the rest: not recorded, but from the next round on"
+NOT_IN_RECORDING = "the rest: not recorded, made without --detail"
+LEAST_COLUMN = 15
+"""Cells of a list of candidates below which one list fewer is shown."""
+COLUMN_GAP = 1
+
+
+class NodeDetail(Lines):
+    """Facts first, then the candidates of the drafter and of the target side by side."""
+
+    ROLES = (*(state.value for state in State), "title", "label", "text", "number", "quiet", "chosen")
+    COMPONENT_CLASSES = set(ROLES)
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    NodeDetail {
+        .title { color: $quiet; text-style: bold; }
+        .label { color: $quiet; }
+        .text { color: $foreground; }
+        .number { color: $foreground; text-style: bold; }
+        .quiet { color: $faint; }
+        .chosen { color: $foreground; text-style: bold; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._facts: NodeFacts | None = None
+        self._live = True
+
+    def show(self, facts: NodeFacts | None, live: bool) -> None:
+        """Take a place's facts. ``live``: rounds to come can be decoded with details."""
+        if (facts, live) != (self._facts, self._live):
+            self._facts, self._live = facts, live
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> list[list[Span]]:
+        if self._facts is None:
+            return []
+        return detail_lines(self._facts, width, height, NOT_RECORDED if self._live else NOT_IN_RECORDING)
+
+
+def detail_lines(facts: NodeFacts, width: int, height: int, unrecorded: str) -> list[list[Span]]:
+    """The pane: no line is wider than ``width``, there are at most ``height``."""
+    role = facts.state.value
+    shown = f"{GLYPHS[facts.state]} {facts.label}"
+    where = f"{facts.state.value.replace('-', ' ')} · depth {facts.depth}"
+    lines: list[list[Span]] = [
+        spread([(fit(shown, width), role)], [(where, "label")], width),
+        [("id ", "label"), (str(facts.token), "number"), ("  bytes ", "label"), (_hex(facts.raw), "text")],
+        [("text ", "label"), (_tail(facts.path, width - len("text ")), "text")],
+        _drafter_line(facts),
+        _target_line(facts),
+        [("why ", "label"), (facts.why, "text")],
+    ]
+    lines = [_cut(line, width) for line in lines]
+    lists = _lists(facts, width, height - len(lines) - (not facts.recorded))
+    if not facts.recorded:
+        lists.append([(fit(unrecorded, width), "quiet")])
+    return [*lines, *lists][:height]
+
+
+def _drafter_line(facts: NodeFacts) -> list[Span]:
+    line: list[Span] = [("drafter ", "label")]
+    if facts.logprob is None or facts.rank is None:
+        return [*line, ("was not asked" if facts.state is State.ROOT else "did not draft this deep", "quiet")]
+    line += [(f"p {_p(facts.logprob)}", "number"), (f" log {facts.logprob:.2f} #{facts.rank}", "text")]
+    if facts.weight is not None:
+        line += [
+            ("  path ", "label"),
+            (f"p {_p(facts.weight)}", "number"),
+            (f" log {facts.weight:.2f}", "text"),
+        ]
+    return line
+
+
+def _target_line(facts: NodeFacts) -> list[Span]:
+    line: list[Span] = [("target  ", "label")]
+    if facts.wanted is None:
+        return [*line, ("has it in its text already", "quiet")]
+    if facts.target_logprob is not None:
+        line += [
+            (f"p {_p(facts.target_logprob)}", "number"),
+            (f" log {facts.target_logprob:.2f}", "text"),
+        ]
+    if facts.label != facts.wanted.label or facts.target_logprob is None:
+        said = f"{'  ' if facts.target_logprob is not None else ''}chose {facts.wanted.label}"
+        line += [(said, "text"), (f" {_p(facts.wanted.logprob)}", "number")]
+    return [*line, *_gap(facts.wanted)]
+
+
+def _gap(choice: Choice) -> list[Span]:
+    return [("  gap ", "label"), (f"{choice.gap:.2f}", "text")]
+
+
+def _lists(facts: NodeFacts, width: int, rows: int) -> list[list[Span]]:
+    """Lists of candidates side by side, as many as fit, each under its title."""
+    columns = [
+        ("drafter here" if facts.recorded else "drafter (tree)", facts.drafter),
+        ("target here", facts.target),
+        ("target next", facts.after),
+    ]
+    columns = [(title, found) for title, found in columns if found]
+    fitting = max(1, min(len(columns), (width + COLUMN_GAP) // (LEAST_COLUMN + COLUMN_GAP)))
+    columns = columns[:fitting]
+    if rows < 2 or not columns:
+        return []
+    cells = (width - COLUMN_GAP * (fitting - 1)) // fitting
+    rows = min(rows, 1 + max(len(found) for _, found in columns))
+    lines: list[list[Span]] = [[] for _ in range(rows)]
+    for title, found in columns:
+        for row in range(rows):
+            if lines[row] and COLUMN_GAP:
+                lines[row].append((" " * COLUMN_GAP, ""))
+            if row == 0:
+                lines[row].append((_pad(fit(title, cells), cells), "title"))
+            else:
+                candidate = found[row - 1] if row <= len(found) else None
+                lines[row] += _candidate(candidate, cells)
+    return lines
+
+
+def _candidate(candidate: Candidate | None, cells: int) -> list[Span]:
+    """One row of a list: the state of the node that has the token, the token, its probability."""
+    if candidate is None:
+        return [(" " * cells, "")]
+    state, p = candidate.state, _p(candidate.logprob)
+    glyph = (IN_ONE_CELL.get(state) or GLYPHS[state]) if state is not None else " "
+    room = cells - 2 - 6
+    label = _pad(fit(candidate.label, room), room)
+    return [
+        (f"{glyph} ", state.value if state is not None else ""),
+        (label, "chosen" if candidate.chosen else "text"),
+        (p.rjust(6), "number" if candidate.chosen else "quiet"),
+    ]
+
+
+def _p(logprob: float) -> str:
+    return small_probability(exp(min(0.0, logprob)))
+
+
+def _hex(raw: bytes) -> str:
+    return raw.hex(" ") if raw else "unknown"
+
+
+def _tail(text: str, cells: int) -> str:
+    """The end of a text that is too long, led by an ellipsis."""
+    if cell_len(text) <= cells:
+        return text
+    while text and cell_len(text) > cells - 1:
+        text = text[1:]
+    return "…" + text
+
+
+def _cut(line: list[Span], width: int) -> list[Span]:
+    """A line that ends in an ellipsis where it is too long."""
+    kept: list[Span] = []
+    room = width
+    for text, role in line:
+        if cell_len(text) > room:
+            return [*kept, (fit(text, room), role)]
+        kept.append((text, role))
+        room -= cell_len(text)
+    return kept
+
+
+def _pad(text: str, cells: int) -> str:
+    return text + " " * (cells - cell_len(text))

@@ -1,0 +1,41 @@
+"""Keys of the draft tree while it has the focus."""
+
+from __future__ import annotations
+
+from ddtree_tui.keys import Key
+
+PANE = "the draft tree"
+KEYS = (
+    Key(
+        "tree.left",
+        "tree_move('parent')",
+        "cursor to the parent; without a cursor: round back",
+        free="left,h",
+        pane=PANE,
+    ),
+    Key(
+        "tree.right",
+        "tree_move('child')",
+        "cursor to the first child, unfolding it; without: round forth",
+        free="right,l",
+        pane=PANE,
+    ),
+    Key("tree.up", "tree_move('up')", "cursor up at this depth; without: scroll", free="up,k", pane=PANE),
+    Key("tree.down", "tree_move('down')", "cursor down at this depth", free="down,j", pane=PANE),
+    Key("tree.first", "first_round", "first round", free="home", pane=PANE),
+    Key("tree.newest", "follow", "newest round", free="end", pane=PANE),
+    Key(
+        "tree.fold",
+        "tree_fold",
+        "fold or unfold below the cursor; without: prompt",
+        free="enter",
+        pane=PANE,
+    ),
+    Key(
+        "tree.leave",
+        "tree_leave",
+        "cursor out of the tree; without: stop the run",
+        free="escape",
+        pane=PANE,
+    ),
+)
