@@ -12,7 +12,7 @@ KEYS = (
     Key(
         "tree.cursor",
         "tree_cursor",
-        "a cursor in the tree, and all about its node; also a click",
+        "cursor in the tree, details of its node; or click",
         "Cursor in the tree",
         free="c",
     ),
