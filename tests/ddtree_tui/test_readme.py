@@ -1,6 +1,7 @@
 """The README's promises that can be checked without running its commands."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,20 @@ def test_the_two_commands_do_their_own_set_up():
 
 
 def test_every_option_it_names_exists():
-    known = set(option_names(build_parser()))
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-build-isolation"}
+    known = {*option_names(build_parser()), "--no-build-isolation", "--no-deps"}
+    text = "".join(line for line in README.splitlines(keepends=True) if "engine.train " not in line)
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--measure"}
     assert named
     assert named <= known
+
+
+def test_its_training_command_is_one():
+    from engine.train.arguments import read_plan
+
+    (command,) = (line for line in "".join(blocks("sh")).splitlines() if "-m engine.train" in line)
+    plan = read_plan([*shlex.split(command)[3:], "--measure", "others.jsonl"])
+    assert plan.training.seconds == 3600
+    assert plan.measure == ("others.jsonl",)
 
 
 def test_every_event_type_is_described():
