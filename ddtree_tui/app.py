@@ -42,7 +42,8 @@ def make_controller(options: AppOptions) -> Controller:
         if trace.notice:
             controller.tell("The recording is not complete", trace.notice)
         return controller
-    recorder = Recorder(runs_folder()) if options.record else None
+    limit = options.config.recordings.limit_mb * 2**20
+    recorder = Recorder(runs_folder(), limit_bytes=limit) if options.record else None
     link = EngineLink(
         options.load, options.log_path, trace=options.trace, recorder=recorder, debug=options.debug
     )

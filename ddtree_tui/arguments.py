@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
+from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from engine.errors import EngineError
@@ -37,7 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n"
-        "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]",
+        "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]\n"
+        "       %(prog)s config [--print | --path]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
         **looks,
     )
@@ -49,6 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     add(parser, "--prompt", metavar="TEXT", help="send this as soon as the models are loaded")
     add(parser, "--no-record", action="store_true", help="do not keep the runs in the state folder")
     _add_shared(parser)
+    _add_looks(parser)
 
     generate = commands.add_parser(
         "generate",
@@ -82,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     replay.set_defaults(command="replay")
     replay.add_argument("file", type=Path, metavar="FILE", help="a file that --trace wrote")
+    _add_looks(replay)
     _add_diagnosis(replay)
 
     export = commands.add_parser(
@@ -135,6 +139,19 @@ def build_parser() -> argparse.ArgumentParser:
     add(models, "--model", metavar="NAME", help="preset or folder of the target")
     add(models, "--drafter", metavar="NAME", help="folder of the drafter (default: the preset's own)")
     add(models, "--debug", action="store_true", help="show tracebacks")
+
+    config = commands.add_parser(
+        "config",
+        help="check the configuration file, say where it is, or print one with all that it can say",
+        usage="%(prog)s [--print | --path]",
+        description="Check the app's configuration file. Command line and environment come before it.",
+        allow_abbrev=False,
+    )
+    config.set_defaults(command="config")
+    what = config.add_mutually_exclusive_group()
+    add(what, "--print", action="store_true", help="print a file with every field and what it means")
+    add(what, "--path", action="store_true", help="say where the file is, or would be")
+    add(config, "--debug", action="store_true", help="show tracebacks")
     return parser
 
 
@@ -192,6 +209,19 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
     add(recording, "--detail", action="store_true", help="record both models' best candidates too")
     _add_diagnosis(recording)
+
+
+def _add_looks(parser: argparse.ArgumentParser) -> None:
+    looks = parser.add_argument_group("looks")
+    add(
+        looks,
+        "--theme",
+        type=choice("theme", THEME_NAMES),
+        metavar="NAME",
+        help=choices(THEME_NAMES, THEME_NAMES[0]) + "; NO_COLOR in the environment: no colours",
+    )
+    add(looks, "--ascii", action="store_true", help="draw with ASCII alone")
+    add(looks, "--plain-log", action="store_true", help="no screen but a growing text, for screen readers")
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
@@ -289,12 +319,14 @@ def _epilog() -> str:
 
 
 def _no_command(name: str) -> EngineError:
-    close = difflib.get_close_matches(name, ["generate", "replay", "export", "bench", "models"], n=1)
+    close = difflib.get_close_matches(
+        name, ["generate", "replay", "export", "bench", "models", "config"], n=1
+    )
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, replay, export, bench and models.",
+        f"There is no command {name!r}; there are generate, replay, export, bench, models and config.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

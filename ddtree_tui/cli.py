@@ -11,10 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ddtree_tui import exit_codes
 from ddtree_tui.arguments import build_parser, refuse_unknown_options
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
+from ddtree_tui.config import Config, with_looks
+from ddtree_tui.config_command import ConfigOptions, run_config
+from ddtree_tui.config_file import read_config
 from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
@@ -52,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(options, ModelsOptions):
             loading = True  # what can be wrong here is what would be wrong then
             return run_models(options)
+        if isinstance(options, ConfigOptions):
+            return run_config(options)
         return _run_app(options)
     except EngineError as error:
         if debug:
@@ -67,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(
     argv: Sequence[str],
-) -> AppOptions | GenerateOptions | BenchOptions | ModelsOptions | ExportOptions:
+) -> AppOptions | GenerateOptions | BenchOptions | ModelsOptions | ExportOptions | ConfigOptions:
     """Read the command line.
 
     Raises:
@@ -82,12 +89,20 @@ def parse(
         return ModelsOptions(given.get("model"), given.get("drafter"))
     if given["command"] == "export":
         return _export_options(given)
-    load = LoadSettings(**{name: given[name] for name in _LOAD_FIELDS if name in given})
+    if given["command"] == "config":
+        return ConfigOptions(given.get("print", False), given.get("path", False))
+    for_app = given["command"] in (None, "replay")
+    read = read_config() if for_app else None
+    config = read.config if read else Config()
+    load = config.load_settings() if for_app else LoadSettings()
+    load = replace(load, **{name: given[name] for name in _LOAD_FIELDS if name in given})
     load.check()
-    given["stop"] = tuple(given.get("stop", ()))
+    if "stop" in given:
+        given["stop"] = tuple(given["stop"])
     if given["command"] == "bench":
         return bench_options(given, load, _common_options(given), argv)
-    decode = DecodeSettings(**{name: given[name] for name in _DECODE_FIELDS if name in given})
+    decode = config.decode_settings() if for_app else DecodeSettings()
+    decode = replace(decode, **{name: given[name] for name in _DECODE_FIELDS if name in given})
     decode.check()
     common = _common_options(given)
     if given["command"] == "generate":
@@ -110,7 +125,10 @@ def parse(
         decode=decode,
         replay=replay,
         prompt=given.get("prompt"),
-        record=not given.get("no_record", False),
+        record=config.recordings.enabled and not given.get("no_record", False),
+        config=with_looks(config, given),
+        config_path=read.path if read else None,
+        problems=read.problems if read else (),
         **common,
     )
 

@@ -63,16 +63,27 @@ class Key:
     pane: str = ""
 
     def bindings(self) -> list[Binding]:
-        """The app's bindings: one for the keys that always work, one for the others; none of a pane's key."""
-        made: list[Binding] = []
+        """The app's bindings: one for the keys that always work, one for the others; none of a pane's key.
+
+        Both are there even without keys, so that a keymap can give them some."""
         if self.pane:
-            return made
-        if self.always:
-            made.append(Binding(self.always, self.action, self.help, show=False, priority=True, id=self.id))
-        if self.free:
-            name = f"{self.id}.free" if self.always else self.id
-            made.append(Binding(self.free, self.action, self.help, show=False, id=name))
-        return made
+            return []
+        (always, its_keys), (free, free_keys) = self.keymap().items()
+        return [
+            Binding(its_keys, self.action, self.help, show=False, priority=True, id=always),
+            Binding(free_keys, self.action, self.help, show=False, id=free),
+        ]
+
+    def keymap(self) -> dict[str, str]:
+        """Its bindings by id, each with its keys, as Textual's keymaps have them."""
+        nothing = f"no-key.{self.id}"  # Textual takes no empty text; no terminal sends this
+        if self.pane:
+            return {self.id: self.free or nothing}
+        return {self.id: self.always or nothing, f"{self.id}.free": self.free or f"{nothing}.free"}
+
+    def all_keys(self) -> list[str]:
+        """All keys for it, those that always work first."""
+        return [name for keys in (self.always, self.free) for name in keys.split(",") if name]
 
 
 def pane_bindings(keys: Iterable[Key]) -> list[Binding]:
@@ -88,6 +99,12 @@ def dialog_safe(keys: Iterable[Key]) -> frozenset[str]:
 def spelled(keys: str) -> str:
     """Textual's names of keys as they are printed on keyboards: ``f3,ctrl+o`` is ``F3 Ctrl+O``."""
     return " ".join(_spelled(key) for key in keys.split(",") if key)
+
+
+def shortly(key: str) -> str:
+    """One key as the last line writes it: ``ctrl+o`` is ``^O``."""
+    control, _, letter = key.partition("+")
+    return f"^{letter.upper()}" if control == "ctrl" and len(letter) == 1 else spelled(key)
 
 
 def _spelled(key: str) -> str:

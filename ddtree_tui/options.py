@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from ddtree_tui.config import Config
 from ddtree_tui.export.formats import Format
 from engine.settings import DecodeSettings, LoadSettings, Message
 
@@ -22,6 +23,9 @@ class AppOptions:
         debug: show tracebacks and raise the log's level.
         log_path: the file the engine's and the app's details go to; its folder exists.
         record: keep every run in the state folder.
+        config: what the configuration file and the environment say, and the command line over them.
+        config_path: the file it is from.
+        problems: what in the configuration will not do, a sentence each; told once the screen is there.
     """
 
     load: LoadSettings
@@ -32,6 +36,9 @@ class AppOptions:
     debug: bool
     log_path: Path
     record: bool = False
+    config: Config = field(default_factory=Config)
+    config_path: Path | None = None
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

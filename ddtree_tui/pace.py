@@ -1,22 +1,29 @@
-"""When the app may paint: at most 15 times in any second, and for the user as soon as that allows."""
+"""When the app may paint: so many times in any second, and for the user as soon as that allows."""
 
 from __future__ import annotations
 
 from collections import deque
 
 MOST = 15
-"""Paints in any second."""
-NEWS = 11
+"""Paints in any second, unless fewer are asked for."""
+FOR_NEWS = 11 / 15
 """Of these, at most so many for the engine's news alone; the rest is for what the user does."""
-GAP_SECONDS = 0.071
-"""Between two paints for the engine's news, and between two for the user: 14 a second."""
+NEWS = 11
 
 
 class Pace:
-    """Remembers the last second's paints. Times are those of one monotonic clock."""
+    """Remembers the last second's paints. Times are those of one monotonic clock.
 
-    def __init__(self) -> None:
-        self._paints: deque[float] = deque(maxlen=MOST)
+    Attributes:
+        most: paints in any second.
+        gap: seconds between two paints for the engine's news, and between two for the user.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self.gap = 0.994 / max(1, most - 1)
+        self._news = max(1, round(most * FOR_NEWS))
+        self._paints: deque[float] = deque(maxlen=most)
         self._last_for_user = 0.0
 
     def painted(self, now: float, for_user: bool = False) -> None:
@@ -27,12 +34,12 @@ class Pace:
 
     def news_at(self) -> float:
         """From when on the engine's news may be painted."""
-        last = self._paints[-1] + GAP_SECONDS if self._paints else 0.0
-        return max(last, self._free(NEWS))
+        last = self._paints[-1] + self.gap if self._paints else 0.0
+        return max(last, self._free(self._news))
 
     def user_at(self) -> float:
         """From when on something the user did may be painted. Keys held down are followed evenly."""
-        return max(self._last_for_user + GAP_SECONDS, self._free(MOST))
+        return max(self._last_for_user + self.gap, self._free(self.most))
 
     def _free(self, most: int) -> float:
         """From when on one more paint makes no more than ``most`` in a second."""

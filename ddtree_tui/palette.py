@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
 
+from ddtree_tui.keys import spelled
 from ddtree_tui.widgets.knobs import SPECS, since
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ def commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
     """Everything the keys do, and what has no key."""
     for key in app.all_keys():
         if key.title:
-            yield SystemCommand(key.title, _sentence(key.help), partial(app.run_action, key.action))
+            keys = spelled(",".join(key.all_keys()))
+            help_ = _sentence(key.help) + (f"  ({keys})" if keys else "")
+            yield SystemCommand(key.title, help_, partial(app.run_action, key.action))
     yield SystemCommand("Copy the answer", "To the clipboard", app.action_copy_answer)
     if app.controller.playback is None:
         yield from _run_commands(app)

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Iterable
 
+from msgspec.structs import replace
 from rich.text import Text
 from textual.app import ComposeResult, SystemCommand
 from textual.containers import Horizontal
@@ -26,12 +27,12 @@ from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
+from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
 from ddtree_tui.options import AppOptions
-from ddtree_tui.pace import GAP_SECONDS, Pace
 from ddtree_tui.palette import commands
 from ddtree_tui.screens.problem import ProblemScreen
-from ddtree_tui.theme import DARK, LIGHT, role_defaults
+from ddtree_tui.theme import THEMES, role_defaults
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.key_bar import KeyBar
 from ddtree_tui.widgets.knobs import Knob, Knobs
@@ -71,16 +72,21 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
     BINDINGS = [binding for key in KEYS for binding in key.bindings()]
 
     def __init__(self, controller: Controller, options: AppOptions) -> None:
+        self.looks = options.config.looks  # Textual asks for its filters from the start
         super().__init__()
         self.controller = controller
         self.options = options
         self.paints = 0
         self._dirty = True
-        self._pace = Pace()
         self._prompt_to_send = options.prompt
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
-        self.theme = DARK.name
+        self._keymap_in_force = laid_over(KEYS, options.config.keys)
+        self.set_keymap(dict(self._keymap_in_force.bindings))
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        if self.no_color:  # the environment asks for it
+            self.looks = replace(self.looks, colour=False)
+        self.apply_looks()
+        self.tell_of_config([*options.problems, *self._keymap_in_force.problems])
 
     # Screen
 
@@ -128,7 +134,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
 
     def _layout_changed(self, screen: Screen[object]) -> None:
         """A layout, as when a scroll bar appears, redraws by itself: that counts among the paints."""
-        self._pace.painted(time.monotonic())
+        self.pace.painted(time.monotonic())
 
     def _focus_moved(self) -> None:
         self.changed()
@@ -143,7 +149,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
         if not self.is_running:
             return
         now = time.monotonic()
-        if now >= self._pace.news_at():
+        if now >= self.pace.news_at():
             was_busy = self.controller.busy
             if self.controller.tick(now):
                 self._dirty = True
@@ -154,9 +160,9 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
                 self._prompt_to_send = None
             self.show_problems()
             if self._dirty:
-                self._pace.painted(now)
+                self.pace.painted(now)
                 await self._paint_at_once()
-        wait = max(self._pace.news_at(), now + GAP_SECONDS) - time.monotonic()
+        wait = max(self.pace.news_at(), now + self.pace.gap) - time.monotonic()
         self.set_timer(max(0.001, wait), self._tick)
 
     def _run_is_over(self) -> None:
@@ -168,7 +174,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
     def changed(self) -> None:
         """The user changed something: show it at once, or as soon as there may be one more paint."""
         self._dirty = True
-        wait = self._pace.user_at() - time.monotonic()
+        wait = self.pace.user_at() - time.monotonic()
         if wait <= 0:
             self.call_next(self._paint_for_user)
         else:
@@ -176,8 +182,8 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
 
     async def _paint_for_user(self) -> None:
         now = time.monotonic()
-        if self._dirty and now >= self._pace.user_at():
-            self._pace.painted(now, for_user=True)
+        if self._dirty and now >= self.pace.user_at():
+            self.pace.painted(now, for_user=True)
             await self._paint_at_once()
 
     async def _paint_at_once(self) -> None:
@@ -212,7 +218,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
         main.query_one(Knobs).show(running, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)
-        main.query_one(KeyBar).show(hints(self._situation(main)))
+        main.query_one(KeyBar).show(tuple(renamed(hints(self._situation(main)), KEYS, self.all_keys())))
 
     def _paint_replay(self, main: Screen[object], now: float) -> None:
         playback, replay = self.controller.playback, self.options.replay
@@ -247,7 +253,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
         return action not in MAIN_SCREEN_ACTIONS or len(self.screen_stack) == 1
 
     def all_keys(self) -> tuple[Key, ...]:
-        return KEYS
+        return self._keymap_in_force.keys
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         return commands(self)

@@ -29,6 +29,20 @@ LIGHT_ROLES = {
     "bar": "#86a5c9",
 }
 
+CONTRAST_ROLES = {
+    "accepted": "#5dff7f",
+    "bonus": "#ffe14d",
+    "near-miss": "#ff9dff",
+    "quiet": "#e0e0e0",
+    "faint": "#c8c8c8",
+    "line": "#b0b0b0",
+    "shown": "#66d9ff",
+    "wrong": "#ff6b6b",
+    "on-wrong": "#000000",
+    "bar": "#9fc5ff",
+}
+"""On black, each at least 7 to 1 brighter (WCAG 2, level AAA)."""
+
 DARK = Theme(
     name="ddtree-dark",
     primary="#6cb6ff",
@@ -87,6 +101,37 @@ LIGHT = Theme(
         "scrollbar-corner-color": "#fcfbf8",
     },
 )
+CONTRAST = Theme(
+    name="ddtree-contrast",
+    primary="#66d9ff",
+    secondary="#9fc5ff",
+    accent="#66d9ff",
+    warning="#ffe14d",
+    error="#ff6b6b",
+    success="#5dff7f",
+    foreground="#ffffff",
+    background="#000000",
+    surface="#000000",
+    panel="#1c1c1c",
+    dark=True,
+    variables={
+        **CONTRAST_ROLES,
+        "button-focus-text-style": "bold",
+        "footer-key-foreground": "#66d9ff",
+        "input-selection-background": "#66d9ff 45%",
+        "block-cursor-background": "#66d9ff",
+        "block-cursor-foreground": "#000000",
+        "scrollbar": "#808080",
+        "scrollbar-hover": "#b0b0b0",
+        "scrollbar-active": "#ffffff",
+        "scrollbar-background": "#000000",
+        "scrollbar-background-hover": "#000000",
+        "scrollbar-background-active": "#000000",
+        "scrollbar-corner-color": "#000000",
+    },
+)
+THEMES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST}
+"""By their names in the configuration."""
 
 
 def role_defaults(dark: bool) -> dict[str, str]:

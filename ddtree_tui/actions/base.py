@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from textual.app import App
 
+from ddtree_tui.config import Looks
 from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.keys import Key
 from ddtree_tui.options import AppOptions
+from ddtree_tui.pace import Pace
 from engine.errors import EngineError
 
 
@@ -18,6 +20,8 @@ class Actions(App[None]):
 
     controller: Controller
     options: AppOptions
+    looks: Looks
+    pace: Pace
 
     def changed(self) -> None:
         """The user changed something: show it at once, or as soon as there may be one more paint."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from textual.filter import LineFilter, NoColor
+
 from ddtree_tui.actions.base import Actions
+from ddtree_tui.ascii_forms import AsciiFilter
+from ddtree_tui.config import SPACIOUS_PAINTS, SSH_PAINTS
 from ddtree_tui.keys import Key
-from ddtree_tui.theme import DARK, LIGHT
+from ddtree_tui.pace import Pace
+from ddtree_tui.theme import THEMES
 from ddtree_tui.widgets.run_view import RunView
 
 KEYS = (
     Key("look.zoom", "zoom", "show all, only the tree, only the text", "Zoom", "ctrl+o", "z"),
-    Key("look.theme", "toggle_theme", "light or dark", "Light or dark", "ctrl+t", in_dialogs=True),
+    Key("look.theme", "next_theme", "dark, light, high contrast", "Next theme", "ctrl+t", in_dialogs=True),
     Key("look.help", "help", "keys, and what the glyphs mean", "Keys", free="f1,question_mark"),
 )
 
@@ -19,9 +28,36 @@ class LookActions(Actions):
         """All, only the tree, only the text."""
         self.query_one(RunView).zoom()
 
-    def action_toggle_theme(self) -> None:
-        """Light or dark."""
-        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+    def action_next_theme(self) -> None:
+        """Dark, light, high contrast."""
+        names = list(THEMES)
+        following = names[(names.index(self.looks.theme) + 1) % len(names)]
+        self.change_looks(theme=following)
+
+    def change_looks(self, **changed: object) -> None:
+        """Look different from now on, until the app ends."""
+        self.looks = replace(self.looks, **changed)
+        self.apply_looks()
+        self.refresh_css(animate=False)
+        self.changed()
+
+    def apply_looks(self) -> None:
+        """Theme, filters and pace as ``looks`` has them."""
+        looks = self.looks
+        self.theme = THEMES[looks.theme].name
+        self.no_color = not looks.colour
+        self.set_class(looks.ascii, "-ascii")
+        self.animation_level = "none"
+        self.pace = Pace(looks.paints_per_second or (SSH_PAINTS if over_ssh() else SPACIOUS_PAINTS))
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The last thing that happens to what is painted."""
+        filters = [*super().get_line_filters()]
+        if self.looks.ascii:
+            filters.append(AsciiFilter())
+        if not self.looks.colour:
+            filters.append(NoColor())
+        return filters
 
     def action_help(self) -> None:
         """Keys and glyphs."""
@@ -34,3 +70,8 @@ class LookActions(Actions):
         answer = self.controller.session.answer
         if answer is not None and answer.text is not None:
             self.copy_to_clipboard(answer.text.answer)
+
+
+def over_ssh() -> bool:
+    """Whether the terminal is on another machine, where every paint travels."""
+    return bool(os.environ.get("SSH_CONNECTION"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.keys import Key
 from ddtree_tui.widgets.knobs import SPECS, since, turned, value_text
@@ -18,6 +20,14 @@ KEYS = (
 
 
 class SettingActions(Actions):
+    def tell_of_config(self, problems: Sequence[str]) -> None:
+        """One notice for all that is wrong with the configuration."""
+        if problems:
+            told = " ".join(problems)
+            source = str(self.options.config_path or "")
+            where = "" if source in told else f"{source}: "
+            self.controller.notices.append(f"{where}{told} Everything else holds.")
+
     def action_turn(self, name: str, by: int) -> None:
         """Turn a knob."""
         if self.controller.playback is None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from scripted_engine import ScriptedEngine
 from textual.pilot import Pilot
 
+from ddtree_tui.config import Config
+from ddtree_tui.config_file import ReadConfig
 from ddtree_tui.controller import Controller, Engine
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
@@ -87,6 +89,7 @@ async def playing(
     engine: Engine | None = None,
     prompt: str | None = None,
     model: str = "demo",
+    config: ReadConfig | None = None,
     **script: float,
 ) -> AsyncIterator[Playing]:
     """The app on a scripted engine."""
@@ -94,7 +97,16 @@ async def playing(
     engine = engine or ScriptedEngine(**script)
     controller = Controller(settings, engine=engine, log_path=Path("test.log"))
     engine.start()
-    app = PlaygroundApp(controller, options_for(settings, prompt=prompt, load=LoadSettings(model=model)))
+    read = config or ReadConfig(Config(), Path("config.toml"))
+    options = options_for(
+        settings,
+        prompt=prompt,
+        load=LoadSettings(model=model),
+        config=read.config,
+        config_path=read.path,
+        problems=read.problems,
+    )
+    app = PlaygroundApp(controller, options)
     async with app.run_test(size=size) as pilot:
         try:
             yield Playing(app, pilot, engine)

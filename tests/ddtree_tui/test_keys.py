@@ -50,4 +50,4 @@ def test_keys_are_spelled_as_on_a_keyboard() -> None:
 
 
 def test_what_works_in_dialogs() -> None:
-    assert {"quit", "toggle_theme", "command_palette"} == dialog_safe(KEYS)
+    assert {"quit", "next_theme", "command_palette"} == dialog_safe(KEYS)
