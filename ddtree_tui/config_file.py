@@ -74,7 +74,7 @@ def example() -> str:
 
     lines += [
         "",
-        "# Keys for what the app does. What is written here replaces all keys of that action. Those of a pane",
+        "# Keys for what the app does. What is written here replaces all keys of an action. Those of a pane",
         "# come first while it has the focus.",
         "[keys]",
     ]
