@@ -12,7 +12,7 @@ Hint = tuple[str, str, str]
 class Situation:
     """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
-    the tree."""
+    the tree; ``over_a_run``: a recording is open over the run."""
 
     typing: bool
     busy: bool
@@ -22,6 +22,7 @@ class Situation:
     looking_back: bool
     on_knob: bool = False
     pointing: bool = False
+    over_a_run: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
@@ -69,7 +70,9 @@ def _running(situation: Situation) -> list[Hint]:
 
 def _replay(situation: Situation) -> list[Hint]:
     play = "play" if situation.paused else "pause"
+    back: list[Hint] = [("Esc", "back", "stop")] if situation.over_a_run else []
     return [
+        *back,
         ("Space", play, "pause"),
         ("← →", "round", "move_round(1)"),
         ("Home", "first", "first_round"),

@@ -17,7 +17,8 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ddtree_tui.actions import looks, rounds, runs, settings, tree
+from ddtree_tui.actions import keep, looks, rounds, runs, settings, tree
+from ddtree_tui.actions.keep import KeepActions
 from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
@@ -52,6 +53,7 @@ KEYS = (
     *rounds.KEYS,
     *settings.KEYS,
     *tree.KEYS,
+    *keep.KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
     Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
@@ -61,7 +63,7 @@ MAIN_SCREEN_ACTIONS = frozenset(key.action.partition("(")[0] for key in KEYS) - 
 log = logging.getLogger("ddtree_tui")
 
 
-class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookActions):
+class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepActions, LookActions):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
 
     TITLE = "ddtree"
@@ -97,12 +99,10 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
         yield Welcome(examples(self.options.load.model), id="welcome")
         yield RunView(id="run")
         yield Knobs(id="knobs", recorded=self.controller.playback is not None)
-        if self.controller.playback is None:
-            with Horizontal(id="ask"):
-                yield Static("❯ ", id="ask-sign", markup=False)
-                yield PromptBox(examples(self.options.load.model), id="prompt")
-        else:
-            yield ReplayBar(id="replay-bar")
+        with Horizontal(id="ask"):
+            yield Static("❯ ", id="ask-sign", markup=False)
+            yield PromptBox(examples(self.options.load.model), id="prompt")
+        yield ReplayBar(id="replay-bar")
         yield KeyBar(id="keys")
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -130,7 +130,9 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
         naive = self.controller.settings.verify == "naive"
         wrong = (naive and session.hybrid) or any(answer.wrong for answer in answers)
         main.set_class(wrong, "-wrong")
-        main.set_class(not answers and self.controller.playback is None, "-empty")
+        recorded = self.controller.playback is not None
+        main.set_class(not answers and not recorded, "-empty")
+        main.set_class(recorded, "-recorded")
 
     def _layout_changed(self, screen: Screen[object]) -> None:
         """A layout, as when a scroll bar appears, redraws by itself: that counts among the paints."""
@@ -150,6 +152,8 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
             return
         now = time.monotonic()
         if now >= self.pace.news_at():
+            if self.live is not None:
+                self.live.tick(now)
             was_busy = self.controller.busy
             if self.controller.tick(now):
                 self._dirty = True
@@ -244,6 +248,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, LookA
             looking_back=not controller.viewpoint.following,
             on_knob=isinstance(main.focused, Knob),
             pointing=isinstance(main.focused, DraftTreeView) and main.focused.look.cursor is not None,
+            over_a_run=self.live is not None,
         )
 
     # What the user does

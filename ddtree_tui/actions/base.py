@@ -22,6 +22,8 @@ class Actions(App[None]):
     options: AppOptions
     looks: Looks
     pace: Pace
+    live: Controller | None = None
+    """What runs behind a recording that was opened over it."""
 
     def changed(self) -> None:
         """The user changed something: show it at once, or as soon as there may be one more paint."""
@@ -37,6 +39,14 @@ class Actions(App[None]):
 
     def submit(self, text: str, *, one_round: bool = False) -> None:
         """Run a prompt, and look at the tree."""
+        raise NotImplementedError
+
+    def action_focus_prompt(self) -> None:
+        """Go to the prompt box."""
+        raise NotImplementedError
+
+    def leave_recording(self) -> None:
+        """Back from a recording to the run it was opened over, if there is one."""
         raise NotImplementedError
 
     def show_problems(self) -> None:

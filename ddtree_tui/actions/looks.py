@@ -65,12 +65,6 @@ class LookActions(Actions):
 
         self.push_screen(HelpScreen(self.all_keys()))
 
-    def action_copy_answer(self) -> None:
-        """Put the newest answer on the clipboard."""
-        answer = self.controller.session.answer
-        if answer is not None and answer.text is not None:
-            self.copy_to_clipboard(answer.text.answer)
-
 
 def over_ssh() -> bool:
     """Whether the terminal is on another machine, where every paint travels."""

@@ -18,8 +18,10 @@ KEYS = (
 
 class RunActions(Actions):
     def action_stop(self) -> None:
-        """Stop the run; when nothing runs, leave the prompt box."""
-        if self.controller.busy:
+        """Stop the run; when nothing runs, leave the prompt box, or a recording opened over the run."""
+        if self.live is not None:
+            self.leave_recording()
+        elif self.controller.busy:
             self.controller.stop()
             self.changed()
         elif isinstance(self.focused, PromptBox) and self.controller.session.rounds:
@@ -41,9 +43,9 @@ class RunActions(Actions):
         self.changed()
 
     def action_focus_prompt(self) -> None:
-        """Go to the prompt box."""
-        for prompt in self.query(PromptBox):
-            prompt.focus()
+        """Go to the prompt box; over a recording there is none."""
+        if self.controller.playback is None:
+            self.query_one(PromptBox).focus()
 
     def action_new_conversation(self) -> None:
         """Forget the conversation."""

@@ -21,19 +21,20 @@ Name = Literal["html", "jsonl", "svg", "graphml", "json"]
 
 @dataclass(frozen=True)
 class Format:
-    """``of_round``: it shows one round; else the whole run. ``help``: what it is, after "a" or "the"."""
+    """``key``: the letter that picks it. ``of_round``: it shows one round; else the whole run."""
 
     name: Name
+    key: str
     of_round: bool
     help: str
 
 
 FORMATS = (
-    Format("html", False, "the run as one page: tree, scrubbing, text, numbers; works from the file alone"),
-    Format("jsonl", False, "the run as a trace: JSON lines, to replay or to read by programs"),
-    Format("svg", True, "the round's draft tree as a drawing"),
-    Format("graphml", True, "the round's draft tree as GraphML, for graph tools"),
-    Format("json", True, "the round's draft tree as networkx's node-link JSON"),
+    Format("html", "h", False, "the run as a page: tree, text, numbers; works offline"),
+    Format("jsonl", "j", False, "the run as a trace: JSON lines, to replay or to read"),
+    Format("svg", "s", True, "the round's draft tree as a drawing"),
+    Format("graphml", "g", True, "the round's draft tree as GraphML"),
+    Format("json", "n", True, "the round's draft tree as node-link JSON"),
 )
 
 

@@ -167,6 +167,12 @@ class Knobs(HorizontalGroup):
         yield from _group(" next run:", "  from the next run:")
         yield from (Knob(spec) for spec in SPECS if not spec.live)
 
+    def say_recorded(self, recorded: bool) -> None:
+        """Whether the knobs are those of a recording."""
+        if recorded != self._recorded:
+            self._recorded = recorded
+            self.refresh(recompose=True)
+
     def show(self, settings: DecodeSettings, *, disabled: bool) -> None:
         """Take the newest settings; a recorded run cannot be changed."""
         self.disabled = disabled

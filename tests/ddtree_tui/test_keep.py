@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from playing import playing
+from pathlib import Path
+
+import pytest
+from make_recording import Recording, conversation
+from playing import Playing, playing, replaying
 
 from ddtree_tui import cli
+from ddtree_tui.clipboard import copies_file
+from ddtree_tui.command_line import reproducing_command
+from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run
 from ddtree_tui.options import AppOptions
+from ddtree_tui.recorder import Recorder
+from ddtree_tui.runs_folder import paths_of
+from ddtree_tui.screens.confirm import ConfirmScreen
+from ddtree_tui.screens.pick import PickScreen
+from ddtree_tui.screens.problem import ProblemScreen
+from ddtree_tui.screens.runs import RunsScreen
+from ddtree_tui.screens.value import ValueScreen
+from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.prompt import PromptBox
 from engine.errors import EngineError
+from engine.events import Round
+from engine.settings import DecodeSettings
+from engine.trace import read_trace
 
 
 def test_runs_are_recorded_unless_told_otherwise() -> None:
@@ -29,3 +48,247 @@ async def test_a_recording_that_ends_is_one_notice_and_no_dialog() -> None:
         assert len(play.app.screen_stack) == 1
         await play.until(lambda: not play.controller.busy)
         assert play.rounds == 20
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder and a working folder of the test's own; its folder of runs."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "state" / "ddtree-tui" / "runs"
+
+
+def recorded(folder: Path, *prompts: str, rounds: int = 20, **settings: object) -> None:
+    for seed, prompt in enumerate(prompts):
+        synthetic = Recording(seed)
+        recorder = Recorder(folder, clock=lambda seed=seed: 1_790_000_000.0 + 60 * seed)  # type: ignore[misc]
+        answer = synthetic.answer(prompt, rounds=rounds, settings=DecodeSettings(**settings))  # type: ignore[arg-type]
+        for event in [*synthetic.start(), *answer]:
+            recorder.take(event)
+        recorder.close()
+
+
+async def runs_screen(play: Playing) -> RunsScreen:
+    await play.pilot.press("ctrl+r")
+    await play.until(lambda: isinstance(play.app.screen, RunsScreen))
+    screen = play.app.screen
+    assert isinstance(screen, RunsScreen)
+    await play.until(lambda: not screen._reading)
+    await play.pilot.pause(0.1)
+    return screen
+
+
+async def test_runs_are_listed_the_newest_first_and_searched_while_one_types(state: Path) -> None:
+    recorded(state, "the [bold]first[/bold] \x1b[31m fox", "the second owl", "the third fox")
+    async with playing() as play:
+        screen = await runs_screen(play)
+        assert "Recorded runs: 3 runs" in play.text()
+        assert [run.prompt[:7] for run in screen._listed] == ["the thi", "the sec", "the [bo"]
+        assert "the [bold]first[/bold] ␛[31m fox" in play.text()
+        await play.type("fox THIRD")
+        await play.pilot.pause(0.1)
+        assert "1 of 3 runs" in play.text()
+        assert "second" not in play.text()
+        await play.type("x")
+        await play.pilot.pause(0.1)
+        assert "No run has all these words." in play.text()
+        await play.pilot.press("enter")
+        assert play.app.screen is screen
+        await play.pilot.press("escape")
+        await play.until(lambda: len(play.app.screen_stack) == 1)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_every_size_shows_the_numbers_of_a_run(state: Path, size: tuple[int, int]) -> None:
+    recorded(state, "what is it " * 40)
+    async with playing(size=size) as play:
+        screen = await runs_screen(play)
+        (run,) = screen._listed
+        text = play.text()
+        for shown in (f"{run.mean:.2f}", str(run.tokens), "tree 64", "what is it what is it", "accept"):
+            assert shown in text
+        line = next(line for line in text.split("\n") if "what is it" in line)
+        assert ("demo" in line) == (size[0] > 80)
+
+
+async def test_an_empty_list_says_where_it_looks(state: Path) -> None:
+    async with playing() as play:
+        await runs_screen(play)
+        assert "No run has been recorded in" in play.text()
+        await play.pilot.press("enter", "delete", "ctrl+s")
+        assert isinstance(play.app.screen, RunsScreen)
+
+
+async def test_a_run_is_replayed_in_place_while_the_other_goes_on(state: Path) -> None:
+    recorded(state, "an old one", rounds=12)
+    async with playing(rounds=5000, rounds_per_second=20) as play:
+        await play.until(lambda: play.controller.state[0] == "ready")
+        live = play.controller
+        await play.type("hello")
+        await play.pilot.press("enter")
+        await play.until(lambda: play.rounds > 3)
+        await runs_screen(play)
+        await play.pilot.press("enter")
+        await play.until(lambda: play.controller.playback is not None)
+        await play.pilot.press("a")
+        await play.until(lambda: play.rounds == 12)
+        await play.settle()
+        assert "an old one" in play.part("#transcript")
+        assert "recorded run" in play.part("#replay-bar")
+        assert "recorded with:" in play.part("#knobs")
+        assert "Esc back" in play.part("#keys")
+        assert not play.app.query_one("#ask").display
+        before = len(live.session.rounds)
+        await play.until(lambda: len(live.session.rounds) > before)
+        await play.pilot.press("i")  # no prompt here
+        assert play.app.screen.focused is not play.app.query_one(PromptBox)
+        await play.pilot.press("escape")
+        await play.until(lambda: play.controller is live)
+        await play.settle()
+        assert "an old one" not in play.part("#transcript")
+        assert "next round" in play.part("#knobs")
+        assert play.app.query_one("#ask").display
+        assert isinstance(play.app.screen.focused, PromptBox)
+        await play.pilot.press("escape")
+        await play.until(lambda: not play.controller.busy)
+
+
+async def test_a_damaged_run_is_a_dialog(state: Path) -> None:
+    recorded(state, "an old one", rounds=60)
+    async with playing() as play:
+        screen = await runs_screen(play)
+        (run,) = screen._listed
+        data = bytearray(run.path.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        run.path.write_bytes(data)
+        await play.pilot.press("enter")
+        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
+        await play.settle()
+        assert "damaged" in play.text()
+        assert play.controller.playback is None
+
+
+async def test_a_run_is_deleted_only_after_a_yes(state: Path) -> None:
+    recorded(state, "one", "two")
+    async with playing() as play:
+        screen = await runs_screen(play)
+        for answer, left in (
+            (["enter"], 2),
+            (["escape"], 2),
+            (["n"], 2),
+            (["y"], 1),
+            (["right", "enter"], 0),
+        ):
+            await play.pilot.press("delete")
+            await play.until(lambda: isinstance(play.app.screen, ConfirmScreen))
+            await play.pilot.press(*answer)
+            await play.until(lambda: play.app.screen is screen)
+            await play.pilot.pause(0.05)
+            assert len(screen._listed) == left
+            assert len(paths_of(state)) == left
+
+
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+async def test_the_shown_round_and_run_are_exported(state: Path, kind: Format) -> None:
+    async with replaying(conversation(0, rounds=10)) as play:
+        await play.pilot.press("home", "right", "x")
+        await play.until(lambda: isinstance(play.app.screen, PickScreen))
+        await play.pilot.press(kind.key)
+        await play.until(lambda: isinstance(play.app.screen, ValueScreen))
+        await play.pilot.press("enter")
+        path = Path(f"ddtree-round-2.{kind.name}" if kind.of_round else f"ddtree-run.{kind.name}")
+        await play.until(lambda: any("Written" in notice.message for notice in play.app._notifications))
+        session = play.controller.session
+        answer, round_ = session.rounds[1]
+        if kind.of_round:
+            expected = exported_round(kind.name, session, round_)
+        else:
+            expected = exported_run(kind.name, session, answer)
+        assert path.read_bytes() == b"".join(expected)
+
+
+async def test_an_export_never_overwrites(state: Path) -> None:
+    async with replaying(conversation(0, rounds=10)) as play:
+        Path("mine.svg").write_text("mine")
+        await play.pilot.press("x", "s")
+        await play.until(lambda: isinstance(play.app.screen, ValueScreen))
+        await play.pilot.press("ctrl+u")
+        await play.type("mine.svg")
+        await play.pilot.press("enter")
+        await play.pilot.pause(0.1)
+        assert "mine.svg exists already." in play.text()
+        assert Path("mine.svg").read_text() == "mine"
+        await play.pilot.press("escape")
+
+
+async def test_a_listed_run_is_exported_without_being_shown(state: Path) -> None:
+    recorded(state, "an old one", rounds=12)
+    async with playing() as play:
+        await runs_screen(play)
+        await play.pilot.press("ctrl+s")
+        await play.until(lambda: isinstance(play.app.screen, PickScreen))
+        await play.pilot.press("j")
+        await play.until(lambda: isinstance(play.app.screen, ValueScreen))
+        await play.pilot.press("enter")
+        await play.until(lambda: Path("ddtree-run.jsonl").exists())
+        assert play.controller.playback is None
+    assert sum(isinstance(event, Round) for event in read_trace(Path("ddtree-run.jsonl")).events) == 12
+
+
+async def test_copies_go_to_the_clipboard_and_into_a_file(state: Path) -> None:
+    async with replaying(conversation(1, rounds=10)) as play:
+        answer, _ = play.controller.session.rounds[-1]
+        expected = {
+            "a": answer.text.answer,  # type: ignore[union-attr]
+            "s": answer.text.thinking,  # type: ignore[union-attr]
+            "i": str(answer.finished.output_ids),  # type: ignore[union-attr]
+            "t": "<|im_end|>",
+            "c": reproducing_command(answer.prefilled, play.controller.session.loaded, None),  # type: ignore[arg-type]
+        }
+        for key, text in expected.items():
+            await play.pilot.press("y")
+            await play.until(lambda: isinstance(play.app.screen, PickScreen))
+            await play.pilot.press(key)
+            await play.until(lambda: len(play.app.screen_stack) == 1)
+            assert play.app.clipboard == text
+            assert copies_file().read_bytes().decode() == text
+            assert str(copies_file()) in [notice.message for notice in play.app._notifications][-1]
+
+
+async def test_the_token_under_the_cursor_is_copied(state: Path) -> None:
+    async with replaying(conversation(1, rounds=10)) as play:
+        await play.pilot.press("home", "c")
+        await play.settle()
+        round_ = play.controller.session.rounds[0][1]
+        for place, token in ((0, round_.nodes.ids[0]), (5, round_.nodes.ids[5]), (-1, round_.root_id)):
+            play.app.query_one(DraftTreeView).put_cursor(place)
+            await play.pilot.press("y", "t")
+            await play.until(lambda: len(play.app.screen_stack) == 1)
+            raw = play.controller.session.vocabulary.token_bytes(token)
+            assert (
+                play.app.clipboard == raw.decode(errors="surrogateescape").encode(errors="replace").decode()
+            )
+
+
+async def test_without_a_state_folder_copies_only_go_to_the_clipboard(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "ddtree_tui.clipboard.Path.touch", lambda *_, **__: (_ for _ in ()).throw(OSError(30, "no"))
+    )
+    async with replaying(conversation(1, rounds=5)) as play:
+        await play.pilot.press("y", "i")
+        await play.until(lambda: play.app.clipboard)
+        assert [notice.message for notice in play.app._notifications][-1] == "Copied: ids."
+
+
+async def test_before_the_first_round_there_is_nothing_to_keep(state: Path) -> None:
+    async with playing() as play:
+        await play.until(lambda: play.controller.state[0] == "ready")
+        await play.pilot.press("ctrl+s")
+        await play.pilot.pause(0.1)
+        play.app.action_copy()
+        await play.pilot.pause(0.1)
+        assert len(play.app.screen_stack) == 1
+        assert len(play.app._notifications) == 2

@@ -1,0 +1,240 @@
+"""Recorded runs, exports, copies."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from textual import work
+
+from ddtree_tui.actions.base import Actions
+from ddtree_tui.clipboard import copies_file, keep_copy
+from ddtree_tui.command_line import continues_a_conversation, reproducing_command
+from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.draft_shape import ROOT
+from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run, write_new
+from ddtree_tui.keys import Key
+from ddtree_tui.playback import Playback
+from ddtree_tui.run import Answer, Session
+from ddtree_tui.runs_folder import runs_folder
+from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.knobs import Knobs
+from engine.errors import EngineError
+from engine.events import Round
+from engine.trace import Trace, read_trace
+
+KEYS = (
+    Key(
+        "keep.runs",
+        "recorded_runs",
+        "recorded runs: find, replay, export, delete",
+        "Recorded runs",
+        "ctrl+r",
+    ),
+    Key("keep.export", "export", "export the run, or the shown round", "Export", "ctrl+s", "x"),
+    Key("keep.copy", "copy", "copy a token, the text, its ids or the command", "Copy", free="y"),
+)
+
+
+class KeepActions(Actions):
+    # Recorded runs
+
+    def action_recorded_runs(self) -> None:
+        """List the recorded runs."""
+        from ddtree_tui.screens.runs import Chosen, RunsScreen
+
+        def chosen(what: Chosen | None) -> None:
+            if what is not None:
+                self.notify(f"Reading {escape(what.run.path.name)} ...", timeout=1.5, markup=False)
+                self._read(what.run.path, self._replay if what.action == "open" else self._export_trace)
+
+        self.push_screen(RunsScreen(self.runs_folder()), chosen)
+
+    def runs_folder(self) -> Path:
+        """Where the runs are recorded."""
+        return runs_folder()
+
+    @work(thread=True, exclusive=True, group="read")
+    def _read(self, path: Path, then: Callable[[Path, Trace], None]) -> None:
+        """Read a recording beside the screen; a long one takes seconds."""
+        try:
+            trace = read_trace(path)
+        except EngineError as error:
+            problem = Problem("The recording cannot be read", error.message, error.hint)
+            self.call_from_thread(self.open_dialog, problem)
+        else:
+            self.call_from_thread(then, path, trace)
+
+    def _replay(self, path: Path, trace: Trace) -> None:
+        """Show a recording in place of the run; what the engine does goes on behind it."""
+        if self.live is None and self.controller.playback is None:
+            self.live = self.controller
+        self.options = dataclasses.replace(self.options, replay=path)
+        self._show(Controller(self.controller.settings, playback=Playback(trace.events)))
+        if trace.notice:
+            self.controller.notices.append(trace.notice)
+        if self.controller.playback is not None:
+            self.controller.playback.play(self.now())
+        self.query_one(DraftTreeView).focus()
+
+    def leave_recording(self) -> None:
+        """Back from a recording to the run it was opened over."""
+        if self.live is not None:
+            live, self.live = self.live, None
+            self.options = dataclasses.replace(self.options, replay=None)
+            self._show(live)
+            self.action_focus_prompt()
+
+    def _show(self, controller: Controller) -> None:
+        self.controller = controller
+        self.query_one(Knobs).say_recorded(controller.playback is not None)
+        self.changed()
+
+    # Exports
+
+    def action_export(self) -> None:
+        """Choose what to make of the run or the shown round, and where to."""
+        session = self.controller.session
+        index = self.controller.viewpoint.index(len(session.rounds))
+        if index is None:
+            self.notify("There is no round yet to export.", markup=False, timeout=3)
+            return
+        answer, number = session.rounds.place(index)
+        self._choose_format(session, answer, number, index)
+
+    def _export_trace(self, path: Path, trace: Trace) -> None:
+        """Export a run that is not shown; its last round stands for it."""
+        session = Session()
+        for event in trace.events:
+            session.apply(event)
+        answer = session.answer
+        if answer is None or not answer.rounds:
+            self.notify("The run has no rounds to export.", markup=False, timeout=3)
+        else:
+            self._choose_format(session, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
+
+    def _choose_format(self, session: Session, answer: Answer, number: int, index: int) -> None:
+        """``number``: the round in its answer; ``index``: in the session, as it is shown."""
+        from ddtree_tui.screens.pick import Choice, PickScreen
+
+        choices = [Choice(kind.name, kind.key, kind.name.upper(), kind.help) for kind in FORMATS]
+
+        def chosen(name: str | None) -> None:
+            kind = next((kind for kind in FORMATS if kind.name == name), None)
+            if kind is not None:
+                self._choose_file(kind, session, answer, number, index)
+
+        self.push_screen(PickScreen(f"Export this run, or round {index + 1}", choices), chosen)
+
+    def _choose_file(self, kind: Format, session: Session, answer: Answer, number: int, index: int) -> None:
+        from ddtree_tui.screens.value import ValueScreen
+
+        def write(typed: str) -> None:
+            path = Path(typed.strip()).expanduser()
+            if not typed.strip() or path.exists() or not path.parent.is_dir():
+                why = "exists already" if path.exists() else "is in no folder that there is"
+                raise EngineError("export", f"{path} {why}.", "Choose another name.")
+            if kind.of_round:
+                pieces = exported_round(kind.name, session, answer.rounds[number])
+            else:
+                pieces = exported_run(kind.name, session, answer)
+            self._write(path, pieces)
+
+        what = f"round {index + 1}" if kind.of_round else "the run"
+        name = free_name(
+            Path.cwd(), f"ddtree-round-{index + 1}" if kind.of_round else "ddtree-run", kind.name
+        )
+        self.push_screen(ValueScreen(f"Export {what} as {kind.name.upper()}", str(name), "a new file", write))
+
+    @work(thread=True, group="write")
+    def _write(self, path: Path, pieces: Iterable[bytes]) -> None:
+        try:
+            write_new(path, pieces)
+        except EngineError as error:
+            problem = Problem("The export has failed", error.message, error.hint)
+            self.call_from_thread(self.open_dialog, problem)
+        else:
+            self.call_from_thread(self.notify, f"Written: {escape(str(path))}", timeout=6, markup=False)
+
+    # Copies
+
+    def action_copy(self) -> None:
+        """Choose what to copy."""
+        from ddtree_tui.screens.pick import Choice, PickScreen
+
+        copies = self._copies()
+        if not copies:
+            self.notify("There is nothing yet to copy.", markup=False, timeout=3)
+            return
+        choices = [Choice(name, name[0], name, " ".join(text.split())[:60]) for name, text in copies.items()]
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self.copy(name, copies[name])
+
+        self.push_screen(PickScreen("Copy", choices), chosen)
+
+    def _copies(self) -> dict[str, str]:
+        """What there is to copy, by name."""
+        session = self.controller.session
+        index = self.controller.viewpoint.index(len(session.rounds))
+        if index is not None:
+            answer, round_ = session.rounds[index]
+        elif session.answer is not None and session.answer.prefilled is not None:
+            answer, round_ = session.answer, None
+        else:
+            return {}
+        copies = {}
+        if round_ is not None:
+            token = self._token(round_)
+            copies["token"] = decode_bytes(session.vocabulary.token_bytes(token))
+        if answer.text is not None:
+            copies["answer"] = answer.text.answer
+            if answer.text.thinking:
+                copies["scratch pad"] = answer.text.thinking
+        copies["ids"] = json.dumps(_output_ids(answer))
+        if answer.prefilled is not None:
+            load = self.options.load if self.controller.playback is None else None
+            copies["command"] = reproducing_command(answer.prefilled, session.loaded, load)
+            if continues_a_conversation(answer.prefilled):
+                copies["command"] += "  # without the turns before"
+        return copies
+
+    def _token(self, round_: Round) -> int:
+        """The token under the cursor of the tree; without one, what the round added last."""
+        place = self.query_one(DraftTreeView).look.cursor
+        if place is None:
+            return round_.committed_ids[-1] if round_.committed_ids else round_.root_id
+        if place >= 0:
+            return round_.nodes.ids[place]
+        return round_.root_id if place == ROOT or round_.bonus_id is None else round_.bonus_id
+
+    def copy(self, what: str, text: str) -> None:
+        """To the clipboard, as far as the terminal takes it, and into a file that is named."""
+        self.copy_to_clipboard(text.encode(errors="replace").decode())
+        path = copies_file()
+        kept = f" Also in {escape(str(path))}." if keep_copy(text, path) else ""
+        self.notify(f"Copied: {what}.{kept}", markup=False, timeout=5)
+
+    def action_copy_answer(self) -> None:
+        """Copy the newest answer."""
+        answer = self.controller.session.answer
+        if answer is not None and answer.text is not None:
+            self.copy("answer", answer.text.answer)
+
+
+def free_name(folder: Path, stem: str, suffix: str) -> Path:
+    """``stem.suffix`` in the folder, numbered where there is one already."""
+    names = (f"{stem}{number}.{suffix}" for number in ("", *(f"-{n}" for n in range(2, 1000))))
+    return next((path for name in names if not (path := folder / name).exists()), folder / f"{stem}.{suffix}")
+
+
+def _output_ids(answer: Answer) -> list[int]:
+    """All ids of the answer, the prefill's first; as the engine counts them once it is over."""
+    if answer.finished is not None:
+        return answer.finished.output_ids
+    first = [answer.prefilled.first_id] if answer.prefilled is not None else []
+    return first + [token_id for round_ in answer.rounds for token_id in round_.committed_ids]

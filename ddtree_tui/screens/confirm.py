@@ -1,0 +1,60 @@
+"""Ask before something that cannot be taken back."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import HorizontalGroup, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from ddtree_tui.escape import escape
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Dismissed with whether to do it; the button that does nothing has the focus."""
+
+    BINDINGS = [
+        Binding("escape,n", "answer(False)", "No"),
+        Binding("y", "answer(True)", "Yes"),
+        Binding("left,up", "app.focus_previous", show=False),
+        Binding("right,down", "app.focus_next", show=False),
+    ]
+    DEFAULT_CSS = """
+    ConfirmScreen {
+        align: center middle;
+        background: $background 60%;
+        #confirm {
+            width: 66; max-width: 92%; height: auto;
+            padding: 1 3; background: $surface; border-left: thick $wrong;
+        }
+        Static { width: 1fr; height: auto; margin-bottom: 1; }
+        #confirm-question { text-style: bold; }
+        HorizontalGroup { height: auto; }
+        Button {
+            margin-right: 2; height: 1; min-width: 0; padding: 0 2; border: none;
+            background: $panel; color: $foreground; text-style: none;
+        }
+        Button:focus { background: $shown; color: $background; text-style: bold; }
+    }
+    """
+
+    def __init__(self, question: str, about: str, yes: str) -> None:
+        super().__init__()
+        self._question, self._about, self._yes = question, about, yes
+
+    def compose(self) -> ComposeResult:
+        """What is asked, of what, and the two answers."""
+        with Vertical(id="confirm"):
+            yield Static(escape(self._question), id="confirm-question", markup=False)
+            yield Static(escape(self._about), markup=False)
+            with HorizontalGroup():
+                yield Button("Keep (n)", id="no", compact=True)
+                yield Button(f"{self._yes} (y)", id="yes", compact=True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, answer: bool) -> None:
+        """Close with an answer."""
+        self.dismiss(answer)

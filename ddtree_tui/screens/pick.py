@@ -1,0 +1,76 @@
+"""Choose one of a few things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+
+from ddtree_tui.escape import escape
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``key``: the letter that picks it; ``name`` and ``help`` are shown as they are, never as markup."""
+
+    value: str
+    key: str
+    name: str
+    help: str
+
+
+class PickScreen(ModalScreen[str]):
+    """Dismissed with the value of the choice. Enter or its letter picks one; Escape none."""
+
+    BINDINGS = [Binding("escape", "dismiss", "Close")]
+    DEFAULT_CSS = """
+    PickScreen {
+        align: center middle;
+        background: $background 60%;
+        #pick {
+            width: 84; max-width: 96%; height: auto; max-height: 96%;
+            padding: 1 2; background: $surface; border-left: thick $shown;
+        }
+        #pick-title { text-style: bold; margin: 0 1 1 1; width: 1fr; height: auto; }
+        OptionList {
+            height: auto; border: none; background: $surface; padding: 0;
+            &:focus { border: none; }
+        }
+    }
+    """
+
+    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+
+    def compose(self) -> ComposeResult:
+        """Title, and a line for each choice."""
+        widest = max((len(choice.name) for choice in self._choices), default=0)
+        with Vertical(id="pick"):
+            yield Static(escape(self._title), id="pick-title", markup=False)
+            yield OptionList(
+                *(
+                    Text.assemble(
+                        (choice.key, "bold"), f"  {choice.name:<{widest}}  ", (escape(choice.help), "dim")
+                    )
+                    for choice in self._choices
+                ),
+                markup=False,
+            )
+
+    def on_key(self, event: events.Key) -> None:
+        for choice in self._choices:
+            if event.character == choice.key:
+                event.stop()
+                self.dismiss(choice.value)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._choices[event.option_index].value)
