@@ -11,6 +11,7 @@ import msgspec
 
 from ddtree_tui.playback import Playback
 from ddtree_tui.run import Phase, Session, Viewpoint
+from ddtree_tui.watchdog import Watchdog
 from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, SettingValue, Step
 from engine.control import LIVE_SETTINGS
 from engine.errors import EngineError
@@ -28,15 +29,23 @@ class Engine(Protocol):
     def stop(self) -> None: ...
 
 
+RESTART_HELPS = frozenset({"out_of_memory", "internal", "rank_lost"})
+"""Failures of a run after which a new engine may do better than the one that is there."""
+
+
 @dataclass(frozen=True)
 class Problem:
-    """Something to tell in a dialog. ``restart``: starting the engine again may help."""
+    """Something to tell in a dialog.
+
+    ``restart``: starting the engine again may help; ``wait``: so may waiting.
+    """
 
     title: str
     message: str
     hint: str = ""
     log_path: Path | None = None
     restart: bool = False
+    wait: bool = False
 
 
 class Controller:
@@ -64,6 +73,7 @@ class Controller:
         self._engine = engine
         self._playback = playback
         self._log_path = log_path
+        self.watchdog = Watchdog()
         self._paused = False
         self._stopping = False
         self._clear_at_end = False
@@ -124,6 +134,8 @@ class Controller:
         assert self._engine is not None
         events = self._engine.drain()
         self._apply(events)
+        if self.watchdog.look(now, waiting=self.session.running and not self._paused, heard=bool(events)):
+            self._problems.append(self._silence())
         for error in self._engine.problems():
             if error.kind == "record":
                 self.notices.append(f"{error.message} {error.hint}")
@@ -150,9 +162,22 @@ class Controller:
         broken = self.session.phase is Phase.BROKEN
         if event.error == "engine_died":
             title = "The engine has stopped"
+        elif broken:
+            title = "The models could not be loaded"
         else:
-            title = "The models could not be loaded" if broken else "The run has failed"
-        self._problems.append(Problem(title, event.message, event.hint, self._log_path, restart=broken))
+            title = "Out of memory" if event.error == "out_of_memory" else "The run has failed"
+        restart = broken or event.error in RESTART_HELPS
+        self._problems.append(Problem(title, event.message, event.hint, self._log_path, restart=restart))
+
+    def _silence(self) -> Problem:
+        return Problem(
+            "The engine does not answer",
+            f"It should be decoding, and has reported nothing for {self.watchdog.patience:g} seconds.",
+            "Wait if the prompt is very long or the device is busy; else restart it. The text so far stays.",
+            self._log_path,
+            restart=True,
+            wait=True,
+        )
 
     def _run_is_over(self) -> None:
         self._paused = self._stopping = False

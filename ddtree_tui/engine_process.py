@@ -59,6 +59,7 @@ class EngineProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: threading.Thread | None = None
         self._stopping = threading.Event()
+        self._cut_off = threading.Event()
         self._lock = threading.Lock()
 
     @property
@@ -82,6 +83,7 @@ class EngineProcess:
             raise RuntimeError("the engine runs already")
         self._release()
         self._stopping = threading.Event()
+        self._cut_off = threading.Event()
         try:
             process = subprocess.Popen(
                 self._command or worker_command(self.log_path, debug=self._debug, ranks=self._ranks),
@@ -120,10 +122,13 @@ class EngineProcess:
             process = self._process
             if process is None or process.stdin is None or process.stdin.closed:
                 return
-            with contextlib.suppress(OSError):
+            try:
                 rest = memoryview(line)
                 while rest:
                     rest = rest[process.stdin.write(rest) :]
+            except OSError:  # it has ended, or takes no commands any more and is of no use
+                self._cut_off.set()
+                _kill_session(process)
 
     def stop(self, grace: float = GRACE_SECONDS) -> None:
         """End the worker: by the end of its input, after ``grace`` seconds by force. Idempotent."""
@@ -174,11 +179,13 @@ class EngineProcess:
         try:
             code = process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:  # it closed its output and lives on: of no use any more
+            self._cut_off.set()
             _kill_session(process)
             code = process.wait()
         _kill_session(process)  # what it started, if anything
         if not stopping.is_set():
-            self._on_event(died_event(code, self.log_path))
+            cut_off = self._cut_off.is_set() and code == -signal.SIGKILL
+            self._on_event(died_event(code, self.log_path, cut_off=cut_off))
 
     def _decode(self, line: bytes) -> AnyEvent | None:
         try:
@@ -225,15 +232,20 @@ def under_torchrun() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-def died_event(code: int, log_path: Path) -> Failed:
-    """What to report when the worker ended by itself with exit ``code`` (negative: by that signal)."""
-    if code == EXIT_DEVICE:
+def died_event(code: int, log_path: Path, *, cut_off: bool = False) -> Failed:
+    """What to report when the worker ended by itself with exit ``code`` (negative: by that signal).
+
+    ``cut_off``: it was ended here, because a pipe to it was broken.
+    """
+    if cut_off:
+        message = "The connection to the engine broke, so it was ended."
+    elif code == EXIT_DEVICE:
         message = "The device reported an error that ended the engine."
     elif code < 0:
         message = f"The engine was killed by signal {-code} ({_signal_name(-code)})."
     else:
         message = f"The engine ended unexpectedly with exit code {code}."
-    if -code == signal.SIGKILL:
+    if -code == signal.SIGKILL and not cut_off:
         hint = "If nobody killed it, the system ran out of memory: choose a smaller model or close programs."
     else:
         hint = "Start it again; if it happens again, please report it with the log."

@@ -163,11 +163,18 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepA
                 self.controller.submit(self._prompt_to_send)
                 self._prompt_to_send = None
             self.show_problems()
+            self._close_what_is_over()
             if self._dirty:
                 self.pace.painted(now)
                 await self._paint_at_once()
         wait = max(self.pace.news_at(), now + self.pace.gap) - time.monotonic()
         self.set_timer(max(0.001, wait), self._tick)
+
+    def _close_what_is_over(self) -> None:
+        """An engine that answers again needs no decision."""
+        screen = self.screen
+        if isinstance(screen, ProblemScreen) and screen.problem.wait and not self.controller.watchdog.barked:
+            screen.dismiss("answers")
 
     def _run_is_over(self) -> None:
         """Back to the prompt box, unless the user is looking at something."""
@@ -293,6 +300,8 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepA
         def answered(answer: str | None) -> None:
             if answer == "restart":
                 self.action_restart_engine()
+            elif problem.wait and answer in ("wait", "close"):
+                self.controller.watchdog.wait_longer(time.monotonic())
             elif answer == "quit":
                 self.exit()
 

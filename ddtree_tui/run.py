@@ -212,7 +212,9 @@ class Session:
                 self._failed(event)
 
     def engine_restarted(self) -> None:
-        """A new engine starts; answers and rounds stay."""
+        """A new engine starts; answers and rounds stay, and one under way will not go on."""
+        if (answer := self.answer) is not None and not answer.over:
+            answer.failed = Failed(error="engine_restarted", message="The engine was started anew.")
         self.failed, self.loaded, self.loading = None, None, None
         self.phase = Phase.LOADING
 

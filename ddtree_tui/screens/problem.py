@@ -13,7 +13,7 @@ from ddtree_tui.escape import escape
 
 
 class ProblemScreen(ModalScreen[str]):
-    """Dismissed with ``restart``, ``close`` or ``quit``. Nothing said here is read as markup."""
+    """Dismissed with ``wait``, ``restart``, ``close`` or ``quit``. Nothing said here is read as markup."""
 
     BINDINGS = [
         Binding("escape", "answer('close')", "Close"),
@@ -56,9 +56,12 @@ class ProblemScreen(ModalScreen[str]):
             if problem.log_path is not None and str(problem.log_path) not in problem.hint:
                 yield Static(f"Details: {escape(str(problem.log_path))}", id="problem-log", markup=False)
             with HorizontalGroup():
+                if problem.wait:
+                    yield Button("Wait", id="wait", compact=True)
                 if problem.restart:
                     yield Button("Restart engine", id="restart", compact=True)
-                yield Button("Close", id="close", compact=True)
+                if not problem.wait:
+                    yield Button("Close", id="close", compact=True)
                 yield Button("Quit", id="quit", compact=True)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:

@@ -167,6 +167,21 @@ def answer_killed(command: Generate) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def answer_silent(command: Generate) -> None:
+    """One round, then nothing, until it is killed or cancelled."""
+    start(command, 3)
+    send_round(0, [4, 5])
+    cancelled.wait()
+    finish("cancelled", [3, 4, 5], "12 + 30", rounds=1)
+
+
+def answer_closed_output(command: Generate) -> None:
+    start(command, 3)
+    send_round(0, [4, 5])
+    os.close(1)
+    time.sleep(60)
+
+
 def answer_exit(command: Generate) -> None:
     print("leaving with 7", file=sys.stderr, flush=True)
     sys.stderr.flush()
@@ -188,6 +203,10 @@ def answer_flood(command: Generate) -> None:
 def read_commands(commands: queue.SimpleQueue[AnyCommand]) -> None:
     for line in sys.stdin.buffer:
         command = decode_command(line)
+        if sys.argv[1] == "closed_input":
+            commands.put(command)
+            os.close(0)
+            return
         if isinstance(command, Cancel):
             cancelled.set()
         elif isinstance(command, Quit):

@@ -28,6 +28,12 @@ worker, folder = sys.argv[1:3]
 engine_process.worker_command = lambda log, **options: [
     sys.executable, worker, "slow", str(log), folder + "/pid"
 ]
+if "crash" in sys.argv:
+    from ddtree_tui.widgets.stats import Stats
+    def broken(self, numbers):
+        if numbers is not None and numbers.index > 5:
+            raise ValueError("a defect")
+    Stats.show = broken
 sys.exit(cli.main(["--prompt", "12 + 30", "--log", folder + "/log"]))
 """
 
@@ -35,12 +41,12 @@ sys.exit(cli.main(["--prompt", "12 + 30", "--log", folder + "/log"]))
 class App:
     """The app on a terminal of its own, with a scripted engine that answers for ever."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *how: str) -> None:
         self.shown = b""
         self.terminal, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START, str(FAKE_WORKER), str(folder)],
+            [sys.executable, "-c", START, str(FAKE_WORKER), str(folder), *how],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -121,3 +127,28 @@ def test_killing_the_app_ends_the_engine(app):
     app.process.kill()
     app.process.wait()
     assert app.engine_ends()
+
+
+def test_a_defect_ends_the_app_in_order(tmp_path):
+    app = App(tmp_path, "crash")
+    app.read_until(lambda: app.process.poll() is not None)
+    app.read()
+    assert app.process.returncode != 0
+    assert LEAVE_SCREEN in app.shown
+    assert "the app has failed" in app.shown.rpartition(LEAVE_SCREEN)[2].decode()
+    assert "ValueError: a defect" in (tmp_path / "log").read_text()
+    assert app.engine_ends()
+    os.close(app.terminal)
+
+
+def test_a_second_one_beside_it_is_fine(app, tmp_path):
+    (tmp_path / "second").mkdir()
+    second = App(tmp_path / "second")
+    second.read_until(lambda: "12 + 30" in second.shown.decode(errors="replace"))
+    os.write(second.terminal, CTRL_Q)
+    second.read_until(lambda: second.process.poll() is not None)
+    assert second.process.returncode == 0
+    assert app.process.poll() is None
+    app.shown = b""
+    app.read_until(lambda: app.shown)  # it goes on
+    os.close(second.terminal)

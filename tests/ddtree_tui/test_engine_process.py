@@ -127,6 +127,28 @@ def test_a_killed_worker_is_reported_with_the_end_of_its_log(bench):
     assert bench.events.empty()
 
 
+@pytest.mark.parametrize("bench", ["closed_output"], indirect=True)
+def test_a_worker_that_closes_its_output_is_ended_and_that_is_said(bench):
+    bench.load()
+    bench.engine.send(QUESTION)
+    failed = bench.until(Failed)
+    assert failed.error == "engine_died"
+    assert "connection" in failed.message
+    assert "memory" not in failed.hint
+    assert not bench.engine.alive
+
+
+@pytest.mark.parametrize("bench", ["closed_input"], indirect=True)
+def test_a_worker_that_takes_no_commands_is_ended_and_that_is_said(bench):
+    bench.load()
+    time.sleep(0.2)
+    bench.engine.send(QUESTION)
+    failed = bench.until(Failed)
+    assert failed.error == "engine_died"
+    assert "connection" in failed.message
+    assert not bench.engine.alive
+
+
 @pytest.mark.parametrize("bench", ["exit"], indirect=True)
 def test_it_can_be_started_again_after_its_end(bench):
     for _ in range(2):
