@@ -12,7 +12,17 @@ import msgspec
 from ddtree_tui.playback import Playback
 from ddtree_tui.run import Phase, Session, Viewpoint
 from ddtree_tui.watchdog import Watchdog
-from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, SettingValue, Step
+from engine.commands import (
+    AnyCommand,
+    Cancel,
+    Generate,
+    MeasureMemory,
+    Pause,
+    Resume,
+    Set,
+    SettingValue,
+    Step,
+)
 from engine.control import LIVE_SETTINGS
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded
@@ -153,6 +163,8 @@ class Controller:
                         self.submit(prompt, one_round=self._one_round)
                 case Finished():
                     self._run_is_over()
+                    if self._engine is not None:
+                        self._engine.send(MeasureMemory())
                 case Failed() if self._playback is None:
                     self._failed(event)
 

@@ -13,6 +13,8 @@ from typing import overload
 
 from ddtree_tui.answer_text import PREFILL, AnswerText
 from ddtree_tui.labels import Labels
+from ddtree_tui.statistics.collected import Collected
+from ddtree_tui.statistics.scopes import SessionStatistics
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import (
     AnyEvent,
@@ -20,6 +22,7 @@ from engine.events import (
     Finished,
     Loaded,
     Loading,
+    MemoryUse,
     Prefilled,
     Round,
     StageTimes,
@@ -92,6 +95,7 @@ class Answer:
     first_round: int
     rounds: PackedRounds = field(default_factory=PackedRounds)
     totals: Totals = field(default_factory=Totals)
+    statistics: Collected = field(default_factory=Collected)
     prefilled: Prefilled | None = None
     text: AnswerText | None = None
     finished: Finished | None = None
@@ -167,6 +171,7 @@ class Session:
         self.failed: Failed | None = None
         self.answers: list[Answer] = []
         self.rounds = SessionRounds(self.answers)
+        self.statistics = SessionStatistics()
         self.phase = Phase.LOADING
 
     @property
@@ -202,6 +207,9 @@ class Session:
             case Loaded():
                 self.loaded, self.loading, self.failed = event, None, None
                 self.phase = Phase.READY
+                self.statistics.loaded(event)
+            case MemoryUse():
+                self.statistics.memory(event)
             case Prefilled():
                 self._prefilled(event)
             case Round():
@@ -221,6 +229,7 @@ class Session:
     def forget_answers(self) -> None:
         """A new conversation; the engine and the vocabulary stay."""
         self.answers.clear()
+        self.statistics.forget_answers()
 
     def messages(self) -> list[Message]:
         """The conversation so far, as the engine takes it; answers that failed are not part of it."""
@@ -252,6 +261,7 @@ class Session:
         answer.text.push(event.committed_ids, len(answer.rounds))
         answer.rounds.append(event)
         answer.totals.add(event)
+        self.statistics.add(event, answer.settings, answer.statistics)
 
     def _finished(self, event: Finished) -> None:
         answer = self.answer

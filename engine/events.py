@@ -48,6 +48,15 @@ class Loading(Event, frozen=True):
     total: int
 
 
+class Floor(Event, frozen=True):
+    """What bounds a round from below: the weights it reads, and how fast the device copies memory
+    (bytes read plus bytes written, per second)."""
+
+    bytes_per_second: float
+    target_bytes: int
+    drafter_bytes: int
+
+
 class Loaded(Event, frozen=True):
     target: ModelInfo
     drafter: ModelInfo | None
@@ -66,6 +75,8 @@ class Loaded(Event, frozen=True):
     """Where the target's layers are spread over devices: how many compute on each."""
     processes: int = 1
     """How many hold the target together; ``memory_bytes`` are the first one's."""
+    floor: Floor | None = None
+    """Measured by the worker on a GPU only: elsewhere the weights are not what bounds a round."""
 
 
 class Tokens(Event, frozen=True):
@@ -199,15 +210,6 @@ class MemoryUse(Event, frozen=True):
     of: Literal["device", "process"]
     bytes: int
     peak_bytes: int
-
-
-class Floor(Event, frozen=True):
-    """What bounds a round from below: the weights it reads, and how fast the device copies memory
-    (bytes read plus bytes written, per second)."""
-
-    bytes_per_second: float
-    target_bytes: int
-    drafter_bytes: int
 
 
 class Failed(Event, frozen=True):

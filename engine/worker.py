@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from engine.commands import (
     COMMAND,
     EXIT_DEVICE,
@@ -46,7 +48,7 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Loading, encode_event
+from engine.events import AnyEvent, Failed, Loaded, Loading, encode_event
 from engine.settings import LoadSettings
 
 if TYPE_CHECKING:
@@ -179,7 +181,7 @@ class Worker:
     def _load(self, command: Load) -> None:
         self._pair = None  # the old pair's memory must be free before the new one is read
         self._pair = load(command.settings, self._emit)
-        self._emit(self._pair.info)
+        self._emit(with_floor(self._pair))
 
     def _generate(self, command: Generate, control: Control) -> None:
         pair = self._loaded()
@@ -231,6 +233,20 @@ def load(settings: LoadSettings, progress: Callable[[Loading], None] | None) -> 
         tp=settings.tp,
         progress=progress,
     )
+
+
+def with_floor(pair: Pair) -> Loaded:
+    """What was loaded, on a GPU with the floor of its rounds, unless there is no room to measure it."""
+    if pair.target.device.type == "cuda":
+        from engine.floor import measure_floor
+
+        try:
+            return msgspec.structs.replace(pair.info, floor=measure_floor(pair))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            log.warning("no room to measure the memory's bandwidth: %s", error)
+    return pair.info
 
 
 def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:

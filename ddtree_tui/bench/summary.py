@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ddtree_tui.bench.configuration import AR, CHAIN, Condition, Configuration
 from ddtree_tui.bench.measurement import Measurement
 from ddtree_tui.bench.verdict import Kind, Verdict, judge
+from ddtree_tui.statistics.stages import floor_milliseconds
 from engine.events import Floor, StageTimes
 
 RESAMPLES = 1000
@@ -180,7 +181,7 @@ def row(
     ones = list(answers.values())
     tokens, rounds = _per_prompt(ones, "committed"), _per_prompt(ones, "rounds")
     ms = mean_ms(ones)
-    floor_ms = None if floor is None else floor_milliseconds(floor, way)
+    floor_ms = None if floor is None else floor_milliseconds(floor, drafted=way != AR)
     peaks = [one.peak_bytes for one in ones if one.peak_bytes is not None]
     return Row(
         name=way.name,
@@ -253,12 +254,6 @@ def mean_ms(measurements: Sequence[Measurement]) -> StageTimes:
     return StageTimes(
         **{stage: _ratio(sum(getattr(one.ms, stage) for one in measurements), rounds) for stage in stages}
     )
-
-
-def floor_milliseconds(floor: Floor, way: Configuration) -> float:
-    """What reading a round's weights takes at the bandwidth measured; ``ar`` reads the target's alone."""
-    size = floor.target_bytes + (0 if way == AR else floor.drafter_bytes)
-    return 1000 * size / floor.bytes_per_second
 
 
 def lossless(

@@ -130,10 +130,10 @@ def test_an_answer_without_rounds_counts_nothing_and_breaks_nothing():
 
 def test_the_floor_is_the_weights_over_the_bandwidth():
     floor = Floor(bytes_per_second=1e9, target_bytes=5_000_000, drafter_bytes=1_000_000)
-    assert summary.floor_milliseconds(floor, AR) == pytest.approx(5)
-    assert summary.floor_milliseconds(floor, TREE) == pytest.approx(6)
     row = summary.row({TREE: {"a": measurement("a", TREE, lengths=[4, 4], ms=24.0)}}, TREE, floor=floor)
     assert row.round_over_floor == pytest.approx(2)
+    row = summary.row({AR: {"a": measurement("a", AR, lengths=[1, 1], ms=24.0)}}, AR, floor=floor)
+    assert row.floor_ms == pytest.approx(5)
 
 
 def test_groups_are_per_condition_and_source():
