@@ -131,7 +131,9 @@ class LetterCodec:
     def __init__(self, stop_ids: Iterable[int] = (STOP_ID,)) -> None:
         self.stop_ids = frozenset(stop_ids)
 
-    def encode_chat(self, messages: Sequence[Any], thinking: bool) -> EncodedPrompt:
+    def encode_chat(
+        self, messages: Sequence[Any], thinking: bool, *, context: int | None = None
+    ) -> EncodedPrompt:
         text = "".join(message["content"] for message in messages)
         ids = [ord(letter) % (VOCAB - 2) for letter in text]
         return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)

@@ -77,7 +77,7 @@ class NoText:
         ids: list[int] = torch.randint(0, self.vocab_size - 10, (self.length,), generator=generator).tolist()
         return ids
 
-    def encode_chat(self, messages: Any, thinking: bool) -> EncodedPrompt:
+    def encode_chat(self, messages: Any, thinking: bool, *, context: int | None = None) -> EncodedPrompt:
         return EncodedPrompt(ids=self.ids, text="", stable=0, in_thinking=False)
 
     def token_bytes(self, token_id: int) -> bytes:
