@@ -21,6 +21,7 @@ from engine.settings import (
     DTYPES,
     MAX_BUDGET,
     MODES,
+    QUANTIZATIONS,
     VERIFY_BACKENDS,
     DecodeSettings,
     LoadSettings,
@@ -251,6 +252,13 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         type=whole("number of processes", "of at least 1"),
         metavar="N",
         help="divide every layer of the target among N GPUs, one process each (default 1)",
+    )
+    add(
+        models,
+        "--quantize",
+        type=choice("quantisation", QUANTIZATIONS),
+        metavar="NAME",
+        help="make the target's weights smaller as they are loaded: " + ", ".join(QUANTIZATIONS),
     )
 
 

@@ -15,6 +15,8 @@ from engine.json_file import bad_json, read_json
 
 Role = Literal["target", "drafter"]
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+_FLOATS = ("F64", "F32", "F16", "BF16")
+_BYTES = {"I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
@@ -50,10 +52,17 @@ class Checkpoint:
     @property
     def quantization(self) -> str | None:
         """The method by which the weights are quantised, as ``config.json`` has it; None for plain ones."""
-        config = self.config.get("quantization_config")
+        config = self.quantization_config
         if not config:
             return None
         return str(config.get("quant_method")) if isinstance(config, dict) else "unknown"
+
+    @property
+    def quantization_config(self) -> Any:
+        """What ``config.json`` says about it, for the whole or for the part that writes text."""
+        inner = self.config.get("text_config")
+        nested = inner.get("quantization_config") if isinstance(inner, dict) else None
+        return self.config.get("quantization_config") or nested
 
     @cached_property
     def weight_names(self) -> tuple[str, ...]:
@@ -99,19 +108,29 @@ class Checkpoint:
             "Download the model again, or give the folder that contains its weights.",
         )
 
-    @cached_property
+    @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Name and shape of every tensor, from the files' headers.
+        """Name and shape of every tensor.
+
+        Raises:
+            EngineError: as ``tensors``.
+        """
+        return {name: shape for name, (shape, _) in self.tensors.items()}
+
+    @cached_property
+    def tensors(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Name, shape and dtype (as safetensors calls it) of every tensor, from the files' headers.
 
         Raises:
             EngineError: ``bad_weights`` for a file that is cut short or no safetensors.
         """
-        shapes: dict[str, tuple[int, ...]] = {}
+        tensors: dict[str, tuple[tuple[int, ...], str]] = {}
         for name in self.weight_names:
             try:
                 with safe_open(self.folder / name, framework="numpy") as shard:
                     for key in shard.keys():  # noqa: SIM118 - no mapping
-                        shapes[key] = tuple(shard.get_slice(key).get_shape())
+                        piece = shard.get_slice(key)
+                        tensors[key] = tuple(piece.get_shape()), piece.get_dtype()
             except (SafetensorError, OSError) as error:
                 raise EngineError(
                     "bad_weights",
@@ -119,11 +138,23 @@ class Checkpoint:
                     "Download the file again: it may have been cut short.",
                     repr(error),
                 ) from error
-        return shapes
+        return tensors
 
     def count_parameters(self, skip: tuple[str, ...] = ()) -> int:
         """Values in the weight files, tensors whose names begin with one of ``skip`` left out."""
         return sum(math.prod(shape) for name, shape in self.shapes.items() if not name.startswith(skip))
+
+    def count_stored(self, skip: tuple[str, ...] = ()) -> tuple[int, int]:
+        """Of the same tensors, the values of those of plain floats, and the bytes of all others."""
+        values = stored = 0
+        for name, (shape, dtype) in self.tensors.items():
+            if name.startswith(skip):
+                continue
+            if dtype in _FLOATS:
+                values += math.prod(shape)
+            else:
+                stored += math.prod(shape) * _BYTES.get(dtype, 1)
+        return values, stored
 
 
 def _is_file_name(name: object) -> bool:

@@ -22,7 +22,8 @@ TOP_CANDIDATES = 8
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One model of the pair. ``layer_kinds`` maps a kind to how many layers are of it."""
+    """One model of the pair. ``layer_kinds`` maps a kind to how many layers are of it. ``quantization``: how
+    its weights are quantised; ``dtype`` is then that of the others."""
 
     name: str
     path: str
@@ -31,6 +32,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     dtype: str
     revision: str | None = None
     layer_kinds: dict[str, int] = {}
+    quantization: str | None = None
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=str.lower, omit_defaults=False):

@@ -13,7 +13,7 @@ from torch import nn
 
 from engine.events import Floor
 from engine.pair import Pair
-from engine.ranks import own_part
+from engine.quantization import held_bytes
 
 _COPY_BYTES = {"cpu": 2**28, "cuda": 2**32}
 """Far beyond any cache, so that the copy runs from and to memory; less where a GPU is nearly full."""
@@ -39,7 +39,7 @@ def bytes_read(pair: Pair) -> tuple[int, int]:
     head = _bytes(pair.target.head)
     table = pair.target.embedding.weight
     tied = any(table is weight for weight in pair.target.head.parameters())
-    target = _bytes(pair.target.model) - (0 if tied else own_part(table).nbytes) - _idle_experts(pair)
+    target = _bytes(pair.target.model) - (0 if tied else held_bytes(table)) - _idle_experts(pair)
     return target, 0 if pair.drafter is None else _bytes(pair.drafter) + head
 
 
@@ -72,4 +72,4 @@ def _copy_seconds(copy: torch.Tensor, source: torch.Tensor) -> float:
 
 
 def _bytes(module: nn.Module) -> int:
-    return sum(own_part(weight).nbytes for weight in module.parameters())
+    return sum(held_bytes(weight) for weight in module.parameters())

@@ -7,7 +7,6 @@ first stage at once, and what is no model is refused before.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import importlib
 import importlib.metadata
 import logging
@@ -25,7 +24,6 @@ from engine.errors import EngineError
 from engine.events import Loaded, Loading, ModelInfo
 from engine.find import find_drafter, find_target
 from engine.hub import Source, fetch_weights
-from engine.model_shape import ModelShape, drafter_shape, target_shape
 from engine.pair_check import (
     check_architecture,
     check_feature_inputs,
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     import torch
 
     from engine.codec import Codec
+    from engine.demand import Demand
     from engine.drafter import Drafter
     from engine.drafter_config import DFlashConfig
     from engine.pair import Pair
@@ -75,6 +74,7 @@ def load_pair(
     context: int | None = None,
     device_map: DeviceMap | None = None,
     tp: int | None = None,
+    quantize: str | None = None,
     progress: Callable[[Loading], None] | None = None,
 ) -> Pair:
     """Load a target and its drafter, ready to decode.
@@ -91,6 +91,7 @@ def load_pair(
             small; or a device for each part of the model, as accelerate takes it. None is one device.
         tp: this many processes hold the target together; ``torchrun`` started them, and all of them call
             this function, and ``generate`` with the same arguments.
+        quantize: make the target's weights smaller while they are loaded, see ``engine.quantization``.
         progress: told every stage as it begins.
 
     Raises:
@@ -104,7 +105,9 @@ def load_pair(
         stages.begin(1)
         _start()
         stages.begin(2)
-        checked = _check(target, draft, _Wish(device, dtype, context, device_map, ranks), stages.report)
+        checked = _check(
+            target, draft, _Wish(device, dtype, context, device_map, ranks, quantize), stages.report
+        )
         config, dflash, place = checked.config, checked.dflash, checked.place
         stages.begin(3)
         codec = _read_codec(target.folder, config)
@@ -117,7 +120,7 @@ def load_pair(
     from engine.pair import Pair
 
     info = Loaded(
-        target=_describe(target, network.model, network.layer_kinds),
+        target=_describe_target(target, network, checked),
         drafter=None if draft is None or drafting is None else _describe_drafter(draft, drafting),
         device=place.name,
         versions=_versions(),
@@ -210,19 +213,7 @@ class _Wish:
     context: int | None
     device_map: DeviceMap | None
     ranks: Ranks | None
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """How large a pair is, in values: all weights, and the target's and the drafter's shapes."""
-
-    target: int
-    drafter: int
-    shapes: tuple[ModelShape, ...]
-
-    @property
-    def parameters(self) -> int:
-        return self.target + self.drafter
+    quantize: str | None
 
 
 @dataclass(frozen=True)
@@ -238,23 +229,15 @@ class _Checked:
     dflash: DFlashConfig | None
     place: Place
     context: int
-    sizes: _Sizes
-
-    def weight_budgets(self) -> dict[int | str, int]:
-        """Bytes of the target's weights by device, see ``engine.spread``."""
-        from engine.spread import weight_budgets
-
-        sizes, itemsize = self.sizes, self.place.dtype.itemsize
-        caches = [
-            shape.cache_bytes(self.context, itemsize) + shape.round_bytes(itemsize) for shape in sizes.shapes
-        ]
-        drafter = sizes.drafter * itemsize + sum(caches[1:])
-        return weight_budgets(self.place.rooms(), sizes.target * itemsize, caches[0], drafter)
+    demand: Demand
+    quantize: str | None
 
 
 def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[str], None]) -> _Checked:
     """Everything that can be known before weights are read; weights of hub models are fetched in between."""
+    from engine.demand import measure
     from engine.place import Place
+    from engine.quantization import check_stored, check_way, smaller_weights
     from engine.ranks import check_shares
     from engine.target import LAYER_KINDS, SUPPORTED_MODEL_TYPES
     from engine.target_load import read_target_config
@@ -265,6 +248,17 @@ def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[
     if wish.ranks is not None:
         check_shares(config, wish.ranks.size)
     place = Place.choose(wish.device, wish.dtype, config, device_map=wish.device_map, ranks=wish.ranks)
+    stored = target.checkpoint.quantization
+    check_stored(target.checkpoint, config.model_type)
+    if wish.quantize is not None:
+        check_way(wish.quantize, place, config, stored)
+    quantised = wish.quantize is not None or stored is not None
+    if quantised and wish.ranks is not None:
+        raise EngineError(
+            "unsupported_quantization",
+            "Quantised weights cannot be divided among processes here.",
+            "Leave --tp away, or choose the same model in bfloat16.",
+        )
     dflash = None
     if draft is not None:
         dflash = read_drafter_config(draft.checkpoint)
@@ -275,40 +269,16 @@ def _check(target: _Found, draft: _Found | None, wish: _Wish, report: Callable[[
             found.checkpoint.check_files()
     if draft is not None and dflash is not None:
         check_feature_inputs(draft.checkpoint, dflash)
-    sizes = _measure(target, draft, config, dflash, place)
-    fitting = place.fit_context(sizes.parameters, sizes.shapes, wish.context)
-    own = sizes.shapes[0].context_length
-    if wish.context is None and fitting < own:
-        logger.warning("room for %d of the target's %d tokens", fitting, own)
-    return _Checked(config, dflash, place, fitting, sizes)
-
-
-def _measure(
-    target: _Found, draft: _Found | None, config: Any, dflash: DFlashConfig | None, place: Place
-) -> _Sizes:
-    from engine.target_load import NOT_TEXT, reads_directly
-
-    shapes = [target_shape(config.to_dict())]
-    # Quantised weights are counted as what they are turned into.
-    quantised = target.checkpoint.quantization is not None
-    parameters = shapes[0].parameters if quantised else target.checkpoint.count_parameters(skip=NOT_TEXT)
-    if not reads_directly(place):
-        place.check_host(parameters)
-    if place.ranks is not None:
-        parameters, shapes[0] = _share(parameters, shapes[0], config, place.ranks.size)
-    drafter = 0
-    if draft is not None and dflash is not None:
-        shapes.append(drafter_shape(vars(dflash)))
-        drafter = draft.checkpoint.count_parameters()
-    return _Sizes(parameters, drafter, tuple(shapes))
-
-
-def _share(parameters: int, shape: ModelShape, config: Any, ranks: int) -> tuple[int, ModelShape]:
-    """What one rank holds: at most its part of all weights but the embedding, and the keys and values of its
-    heads. Recurrent states are in every rank."""
-    whole = config.vocab_size * config.hidden_size
-    part = dataclasses.replace(shape, per_token=shape.per_token // ranks)
-    return whole + (parameters - whole) // ranks, part
+    demand = measure(
+        target.checkpoint, None if draft is None else draft.checkpoint, config, dflash, place, wish.quantize
+    )
+    shape = demand.shapes[0]
+    smaller = {} if quantised or wish.ranks else smaller_weights(place, shape, config)
+    options = {option: demand.weights(weights) for option, weights in smaller.items()}
+    fitting = place.fit_context(demand.weights(), demand.shapes, wish.context, options)
+    if wish.context is None and fitting < shape.context_length:
+        logger.warning("room for %d of the target's %d tokens", fitting, shape.context_length)
+    return _Checked(config, dflash, place, fitting, demand, wish.quantize)
 
 
 def _read_codec(folder: Path, config: Any) -> Codec:
@@ -319,18 +289,37 @@ def _read_codec(folder: Path, config: Any) -> Codec:
 
 def _load_target(target: _Found, checked: _Checked) -> Target:
     from engine.target import Target
-    from engine.target_load import load_target
+    from engine.target_load import is_quantised, load_target
 
-    budgets = checked.weight_budgets() if checked.place.device_map == "auto" else None
-    model = load_target(target.checkpoint, checked.config, checked.place, budgets)
+    place = checked.place
+    budgets = checked.demand.budgets(place, checked.context) if place.device_map == "auto" else None
+    model = load_target(target.checkpoint, checked.config, place, budgets, checked.quantize)
     tapped = () if checked.dflash is None else checked.dflash.target_layer_ids
-    return Target(model, tapped, context_length=checked.context, ranks=checked.place.ranks)
+    return Target(
+        model,
+        tapped,
+        context_length=checked.context,
+        ranks=place.ranks,
+        quantised=is_quantised(target.checkpoint, place, checked.quantize),
+    )
 
 
 def _load_drafter(folder: Path, device: torch.device, dtype: torch.dtype) -> Drafter:
     from engine.drafter_load import load_drafter
 
     return load_drafter(folder, device=device, dtype=dtype)
+
+
+def _describe_target(target: _Found, network: Target, checked: _Checked) -> ModelInfo:
+    info = _describe(target, network.model, network.layer_kinds)
+    if not network.quantised:
+        return info
+    # Several quantised weights lie in one value.
+    return msgspec.structs.replace(
+        info,
+        parameters=checked.demand.shapes[0].parameters,
+        quantization=checked.quantize or target.checkpoint.quantization,
+    )
 
 
 def _describe_drafter(draft: _Found, drafter: Drafter) -> ModelInfo:
@@ -350,9 +339,9 @@ def _describe(found: _Found, module: Any, kinds: Sequence[str]) -> ModelInfo:
 
 
 def _bytes(module: Any) -> int:
-    from engine.ranks import own_part
+    from engine.quantization import held_bytes
 
-    return sum(own_part(tensor).nbytes for tensor in (*module.parameters(), *module.buffers()))
+    return sum(held_bytes(tensor) for tensor in (*module.parameters(), *module.buffers()))
 
 
 def _versions() -> dict[str, str]:

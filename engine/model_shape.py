@@ -94,6 +94,22 @@ class ModelShape:
         return self.weight_bytes(itemsize) + self.cache_bytes(context, itemsize) + self.round_bytes(itemsize)
 
 
+@dataclass(frozen=True)
+class Weights:
+    """How large weights are.
+
+    Attributes:
+        values: in the dtype that is chosen.
+        fixed: bytes of those that have another one, being quantised.
+    """
+
+    values: int
+    fixed: int = 0
+
+    def bytes(self, itemsize: int) -> int:
+        return self.values * itemsize + self.fixed
+
+
 def target_shape(config: Mapping[str, Any]) -> ModelShape:
     """The text model a config describes.
 

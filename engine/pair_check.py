@@ -29,7 +29,7 @@ def check_architecture(target: Checkpoint, supported: tuple[str, ...]) -> None:
     """Refuse a target whose class cannot be verified here.
 
     Raises:
-        EngineError: ``is_a_drafter``, ``unsupported_architecture``, ``unsupported_quantization``.
+        EngineError: ``is_a_drafter``, ``unsupported_architecture``.
     """
     if "dflash_config" in target.config:
         raise EngineError(
@@ -43,12 +43,6 @@ def check_architecture(target: Checkpoint, supported: tuple[str, ...]) -> None:
             "unsupported_architecture",
             f"The target in {target.folder} is of type {kind}, which is not supported.",
             "Supported types are " + ", ".join(supported) + ".",
-        )
-    if target.quantization not in (None, *READABLE_QUANTIZATIONS.get(kind or "", ())):
-        raise EngineError(
-            "unsupported_quantization",
-            f"The target in {target.folder} is quantised, which is not supported.",
-            "Choose the same model in bfloat16 or float32.",
         )
 
 

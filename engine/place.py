@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from engine.errors import EngineError
-from engine.model_shape import ModelShape
+from engine.model_shape import ModelShape, Weights
 from engine.ranks import Ranks
 from engine.settings import DTYPES
 from engine.spread import DeviceMap, check_device_map
@@ -80,13 +80,20 @@ class Place:
             name = f"{self.device} ({torch.cuda.get_device_name(self.device)})"
         return name if self.ranks is None else f"{self.ranks.size} x {name}"
 
-    def fit_context(self, parameters: int, shapes: Sequence[ModelShape], asked: int | None) -> int:
+    def fit_context(
+        self,
+        weights: Weights,
+        shapes: Sequence[ModelShape],
+        asked: int | None,
+        smaller: Mapping[str, Weights] | None = None,
+    ) -> int:
         """How many tokens the caches can hold here, told before anything is read.
 
         Args:
-            parameters: values in all weights.
+            weights: both models'.
             shapes: the target's, then the drafter's if there is one.
             asked: this many tokens and no fewer; None takes what fits, up to the target's own context.
+            smaller: what the weights would be with another option, by the option; suggested if it fits.
 
         Raises:
             EngineError: ``out_of_memory`` when not even ``LEAST_CONTEXT`` or what was asked for fits,
@@ -102,22 +109,22 @@ class Place:
         least = asked or min(LEAST_CONTEXT, longest)
         rooms = self.rooms()
         room = sum(size for device, size in rooms.items() if device != "cpu" or len(rooms) == 1)
-        fits = _tokens(room, parameters, shapes, self.dtype)
+        fits = _tokens(room, weights, shapes, self.dtype)
         if fits >= least:
             return asked or min(longest, fits)
         # Layers that wait in main memory slow every round down: nothing is added to what was asked for.
         whole = sum(rooms.values())
-        if _tokens(whole, parameters, shapes, self.dtype) < least:
-            raise self._too_large(parameters, shapes, least, whole)
+        if _tokens(whole, weights, shapes, self.dtype) < least:
+            raise self._too_large(weights, shapes, least, whole, smaller or {})
         return least
 
-    def check_host(self, parameters: int) -> None:
+    def check_host(self, weights: Weights) -> None:
         """Refuse weights that must pass through main memory on their way and have no room there.
 
         Raises:
             EngineError: ``out_of_memory``.
         """
-        needed, free = parameters * self.dtype.itemsize, free_memory()
+        needed, free = weights.bytes(self.dtype.itemsize), free_memory()
         if needed > free:
             raise EngineError(
                 "out_of_memory",
@@ -139,32 +146,42 @@ class Place:
         return {device: int(size / HEADROOM) for device, size in free.items()}
 
     def _too_large(
-        self, parameters: int, shapes: Sequence[ModelShape], context: int, room: int
+        self,
+        weights: Weights,
+        shapes: Sequence[ModelShape],
+        context: int,
+        room: int,
+        smaller: Mapping[str, Weights],
     ) -> EngineError:
         size = self.dtype.itemsize
-        weights = parameters * size
         caches = sum(shape.cache_bytes(context, size) + shape.round_bytes(size) for shape in shapes)
         owner = "GPU" if self.device.type == "cuda" and self.device_map is None else "machine"
         remedies = []
-        if _tokens(room, parameters, shapes, self.dtype) >= 256:
-            remedies.append(f"--context {_tokens(room, parameters, shapes, self.dtype)}")
-        if size > SHORT.itemsize and _tokens(room, parameters, shapes, SHORT) >= context:
+        if (fits := _tokens(room, weights, shapes, self.dtype)) >= 256:
+            remedies.append(f"--context {fits}")
+        if size > SHORT.itemsize and _tokens(room, weights, shapes, SHORT) >= context:
             remedies.append("--dtype bfloat16")
+        remedies += [
+            f"{option} ({(quantised.bytes(size) + caches) / 1e9:.1f} GB)"
+            for option, quantised in smaller.items()
+            if _tokens(room, quantised, shapes, self.dtype) >= context
+        ]
         return EngineError(
             "out_of_memory",
-            f"The weights ({weights / 1e9:.1f} GB) and caches for {context:,} tokens ({caches / 1e9:.1f} GB) "
-            f"do not fit into the {room / 1e9:.1f} GB that this {owner} can give them.",
+            f"The weights ({weights.bytes(size) / 1e9:.1f} GB) and caches for {context:,} tokens "
+            f"({caches / 1e9:.1f} GB) do not fit into the {room / 1e9:.1f} GB "
+            f"that this {owner} can give them.",
             f"It would fit with {' or with '.join(remedies)}."
             if remedies
             else "Choose a smaller model (ddtree-tui models tells what each needs), or free memory.",
         )
 
 
-def _tokens(room: int, parameters: int, shapes: Sequence[ModelShape], dtype: torch.dtype) -> int:
+def _tokens(room: int, weights: Weights, shapes: Sequence[ModelShape], dtype: torch.dtype) -> int:
     """Tokens whose caches fit into ``room`` bytes beside the weights; negative when these alone do not."""
     size = dtype.itemsize
-    fixed = parameters * size + sum(shape.cache_bytes(0, size) + shape.round_bytes(size) for shape in shapes)
-    return (room - fixed) // (size * max(1, sum(shape.per_token for shape in shapes)))
+    fixed = sum(shape.cache_bytes(0, size) + shape.round_bytes(size) for shape in shapes)
+    return (room - weights.bytes(size) - fixed) // (size * max(1, sum(shape.per_token for shape in shapes)))
 
 
 def free_memory() -> int:

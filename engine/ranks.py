@@ -20,7 +20,6 @@ import msgspec
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.tensor import DTensor
 
 from engine.commands import COMMAND
 from engine.errors import EngineError
@@ -152,7 +151,7 @@ def join(size: int, device: str = "auto") -> Ranks:
             f"{size} processes are to hold the target, and there are {world}.",
             f"Start them with: ddtree-tui --tp {size}, or torchrun --nproc-per-node {size} -m ddtree_tui.",
         )
-    require("accelerate", "large", "loading a part of the target")
+    require("accelerate", "loading a part of the target", "'ddtree-tui[large]'")
     if _joined is None:
         own = _own_device(device)
         # Each rank's GPU, so that what libraries put on "the" GPU lies there too.
@@ -165,12 +164,6 @@ def join(size: int, device: str = "auto") -> Ranks:
             )
         _joined = Ranks(dist.get_rank(), world, own)
     return _joined
-
-
-def own_part(weight: Tensor) -> Tensor:
-    """What this rank holds of a weight, which is all of it unless it is divided."""
-    part: Tensor = weight.to_local() if isinstance(weight, DTensor) else weight
-    return part
 
 
 def check_shares(config: Any, size: int) -> None:

@@ -18,6 +18,7 @@ MODES: tuple[str, ...] = get_args(Mode)
 VERIFY_BACKENDS: tuple[str, ...] = get_args(Verify)
 DTYPES: tuple[str, ...] = get_args(DType)
 DEVICE_MAPS = ("auto",)
+QUANTIZATIONS = ("int8", "int4", "bnb-int8", "bnb-nf4")
 MAX_BUDGET = 1024
 MIN_TEMPERATURE = 1e-6
 """Of sampling. Colder is greedy in all but name, until logits divided by it are no numbers any more."""
@@ -43,6 +44,7 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
         device_map: ``auto`` spreads the target's layers over all GPUs, and main memory where these are too
             small; None is one device.
         tp: this many processes hold the target together, each on a device of its own; None is one.
+        quantize: make the target's weights smaller while they are loaded, one of ``QUANTIZATIONS``.
     """
 
     model: str = "demo"
@@ -52,6 +54,7 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
     context: int | None = None
     device_map: str | None = None
     tp: int | None = None
+    quantize: str | None = None
 
     def check(self) -> None:
         """Raise ``EngineError("bad_setting")`` for what contradicts itself."""
@@ -62,6 +65,12 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
                 "bad_setting",
                 "Layers cannot be both divided (--tp) and spread (--device-map).",
                 "Choose one of them.",
+            )
+        if self.quantize is not None and (self.device_map is not None or (self.tp or 1) > 1):
+            raise EngineError(
+                "bad_setting",
+                "Weights that are quantised while they are loaded stay on one device.",
+                "Leave --quantize away, or --device-map and --tp.",
             )
 
 

@@ -38,15 +38,15 @@ def check_device_map(device_map: DeviceMap, device: str) -> None:
             f"With a device map, the device cannot be {device} as well.",
             "Leave --device away: the layers go where there is room.",
         )
-    require("accelerate", "large", "placing layers on several devices")
+    require("accelerate", "placing layers on several devices", "'ddtree-tui[large]'")
 
 
-def require(module: str, extra: str, what: str) -> None:
+def require(module: str, what: str, install: str) -> None:
     """Refuse ``what`` where the package that does it is not installed.
 
     Args:
         module: imported for it.
-        extra: of this package, which installs it.
+        install: what pip is to install.
 
     Raises:
         EngineError: ``missing_package``.
@@ -56,7 +56,7 @@ def require(module: str, extra: str, what: str) -> None:
         raise EngineError(
             "missing_package",
             f"The package {name} is not installed, which {what} needs.",
-            f"Install it with: pip install 'ddtree-tui[{extra}]'.",
+            f"Install it with: pip install {install}",
         )
 
 

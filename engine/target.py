@@ -59,6 +59,7 @@ class Target:
             for the last layer that is after the final norm).
         context_length: most tokens in a cache; None is the model's own.
         ranks: the processes that hold ``model`` together; None for one process.
+        quantised: its linear layers are of another kind than torch's, or their weights no plain tensors.
 
     Raises:
         EngineError: ``unsupported_architecture``.
@@ -70,6 +71,7 @@ class Target:
         tapped: Sequence[int] = (),
         context_length: int | None = None,
         ranks: Ranks | None = None,
+        quantised: bool = False,
     ) -> None:
         config = model.config
         self.layer_kinds = layer_kinds(config)
@@ -82,6 +84,7 @@ class Target:
         self.model = model
         self.tapped = tuple(tapped)
         self.ranks = ranks
+        self.quantised = quantised
         self.embedding: nn.Embedding = model.get_input_embeddings()
         self.head: nn.Module = model.get_output_embeddings()
         self.vocab_size: int = self.embedding.weight.shape[0]

@@ -15,6 +15,7 @@ import engine.cpu  # noqa: F401 - before transformers' models are imported
 from engine.checkpoint import Checkpoint
 from engine.errors import EngineError
 from engine.place import Place
+from engine.quantization import quantization_config
 
 NOT_TEXT = ("mtp.", "model.visual.", "visual.")
 """Beginnings of the names of tensors that the text model leaves out."""
@@ -42,7 +43,21 @@ def read_target_config(target: Checkpoint) -> Any:
             config.dtype = whole.dtype
         if "tie_word_embeddings" in target.config:
             config.tie_word_embeddings = whole.tie_word_embeddings
+        if target.quantization is not None:
+            config.quantization_config = _of_text_model(target.quantization_config)
     return config
+
+
+def _of_text_model(quantization: Any) -> Any:
+    """A multimodal model's quantisation with its modules' names as the text model has them."""
+    if not isinstance(quantization, dict):
+        return quantization
+    names = ("modules_to_not_convert", "llm_int8_skip_modules", "ignore")
+    return quantization | {
+        key: [name.replace("model.language_model.", "model.") for name in quantization[key]]
+        for key in names
+        if isinstance(quantization.get(key), list)
+    }
 
 
 def reads_directly(place: Place) -> bool:
@@ -53,19 +68,39 @@ def reads_directly(place: Place) -> bool:
     return place.device.type == "cpu" or importlib.util.find_spec("accelerate") is not None
 
 
+def is_made_plain(target: Checkpoint, place: Place) -> bool:
+    """Whether the checkpoint's quantised weights are turned into plain ones as they are read: gpt-oss, for
+    whose weights the engine has its own kernels, and FP8 where the device has no matrix product of it."""
+    if target.quantization == "fp8":
+        return place.device.type == "cpu" or torch.cuda.get_device_capability(place.device) < (8, 9)
+    return target.quantization == "mxfp4"
+
+
+def is_quantised(target: Checkpoint, place: Place, quantize: str | None) -> bool:
+    """Whether the target's weights are quantised once it is loaded."""
+    stored = target.quantization is not None and not is_made_plain(target, place)
+    return quantize is not None or stored
+
+
 def load_target(
-    target: Checkpoint, config: Any, place: Place, budgets: Mapping[int | str, int] | None = None
+    target: Checkpoint,
+    config: Any,
+    place: Place,
+    budgets: Mapping[int | str, int] | None = None,
+    quantize: str | None = None,
 ) -> Any:
     """The causal language model in eval mode, without gradients.
 
     Args:
         budgets: with the device map ``auto``, the bytes of weights each device may take.
+        quantize: how to quantise the weights as they are read, of ``engine.quantization.WAYS``.
 
     Raises:
         EngineError: ``bad_weights`` when the weights do not fill the model the config describes,
             ``out_of_memory``.
     """
     auto_class: Any = AutoModelForCausalLM
+    quantised = is_quantised(target, place, quantize)
     options: dict[str, Any] = {}
     if place.device.type == "cpu":
         # One expert after another: the batched kernels round each row as its neighbours happen to fall.
@@ -74,8 +109,10 @@ def load_target(
         options["distributed_config"] = DistributedConfig(tp_size=place.ranks.size)
     elif place.device_map is not None:
         options |= {"device_map": place.device_map, "max_memory": budgets}
-    elif place.device.type != "cpu" and reads_directly(place):
+    elif quantised or (place.device.type != "cpu" and reads_directly(place)):
         options["device_map"] = {"": place.device}
+    if quantize is not None:
+        options["quantization_config"] = quantization_config(quantize, place.dtype)
     if target.quantization == "mxfp4":
         options["quantization_config"] = Mxfp4Config(dequantize=True)
     try:
@@ -90,9 +127,9 @@ def load_target(
             output_loading_info=True,
             **options,
         )
-        if place.device_map is None and place.ranks is None:
+        if place.device_map is None and place.ranks is None and not quantised:
             model.to(device=place.device)
-        if target.quantization is not None:
+        if target.quantization is not None and not quantised:
             _cast(model, place.dtype)
     except torch.OutOfMemoryError as error:
         raise EngineError(

@@ -231,6 +231,7 @@ def load(settings: LoadSettings, progress: Callable[[Loading], None] | None) -> 
         context=settings.context,
         device_map=settings.device_map,
         tp=settings.tp,
+        quantize=settings.quantize,
         progress=progress,
     )
 

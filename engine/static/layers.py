@@ -58,6 +58,7 @@ def fusable(target: Target) -> bool:
         config.model_type in FAMILIES
         and config.hidden_act == "silu"
         and target.rotary_frequencies is not None
+        and not target.quantised
         and all(experts.is_known(mlp) for mlp in mlps if experts.is_mixture(mlp))
     )
 
@@ -67,11 +68,12 @@ def capturable(target: Target) -> bool:
 
     Layers that ``forward`` knows can, and transformers' own unless they have experts, which are sent the rows
     that are routed to them. None can with rotary frequencies that depend on the longest position, which
-    transformers reads on the host, or on several devices, whole or divided.
+    transformers reads on the host, or on several devices, whole or divided, or with quantised weights, of
+    whose kernels nothing is known here.
     """
     layers = target.model.model.layers
     dense = not any(experts.is_mixture(layer.mlp) for layer in layers)
-    on_one_device = target.ranks is None and not is_spread(layers)
+    on_one_device = target.ranks is None and not is_spread(layers) and not target.quantised
     return (dense or fusable(target)) and target.rotary_frequencies is not None and on_one_device
 
 

@@ -54,6 +54,9 @@ def test_every_option_reaches_its_setting():
     assert options.load == LoadSettings(
         model="m", drafter="d", device="cuda:1", dtype="bfloat16", device_map="auto"
     )
+    assert cli.parse(["--quantize", "int8"]).load.quantize == "int8"
+    assert "bnb-nf4" in refused("--quantize", "nf4").hint
+    assert refused("--quantize", "int8", "--tp", "2").kind == "bad_setting"
     assert options.decode == DecodeSettings(
         mode="chain",
         budget=16,

@@ -291,7 +291,7 @@ def test_code_of_a_checkpoint_is_never_run(broken_pair_folder: Path, edit_json: 
 
 
 def test_a_quantised_target(broken_pair_folder: Path, edit_json: EditJson) -> None:
-    edit_json(broken_pair_folder / "target" / "config.json", quantization_config={"quant_method": "fp8"})
+    edit_json(broken_pair_folder / "target" / "config.json", quantization_config={"quant_method": "magic"})
     assert refusal(lambda: load(broken_pair_folder)).kind == "unsupported_quantization"
 
 

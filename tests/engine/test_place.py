@@ -7,7 +7,7 @@ import torch
 
 from engine import place as place_module
 from engine.errors import EngineError
-from engine.model_shape import ModelShape
+from engine.model_shape import ModelShape, Weights
 from engine.place import HEADROOM, Place, free_memory
 
 CONFIG = SimpleNamespace(dtype=torch.float16)
@@ -60,7 +60,7 @@ SHAPES = [
 
 def fit(place: Place, free: float, parameters: int, asked: int | None = None) -> int:
     place_module.free_memory = lambda: int(free * HEADROOM) + 1
-    return place.fit_context(parameters, SHAPES, asked)
+    return place.fit_context(Weights(parameters), SHAPES, asked)
 
 
 @pytest.fixture
@@ -117,12 +117,12 @@ def test_a_gpu_s_own_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(torch.device("cuda", 0), torch.float32)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10**6, 10**9))
     monkeypatch.setattr(place_module, "free_memory", lambda: 10**3)
-    assert place.fit_context(1_000, SHAPES, None) == 5_000
+    assert place.fit_context(Weights(1_000), SHAPES, None) == 5_000
     with pytest.raises(EngineError, match="GPU"):
-        place.fit_context(300_000, SHAPES, None)
-    place.check_host(250)
+        place.fit_context(Weights(300_000), SHAPES, None)
+    place.check_host(Weights(250))
     with pytest.raises(EngineError, match="main memory") as refused:
-        place.check_host(251)
+        place.check_host(Weights(251))
     assert "accelerate" in refused.value.hint
 
 

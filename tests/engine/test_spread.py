@@ -18,6 +18,7 @@ from engine.decode import generate
 from engine.errors import EngineError
 from engine.events import Finished
 from engine.load import load_pair
+from engine.model_shape import Weights
 from engine.pair import Pair
 from engine.place import Place
 from engine.spread import DeviceMap, check_device_map, weight_budgets
@@ -109,7 +110,7 @@ def test_layers_that_find_no_room_are_said(
 ) -> None:
     """Here the budgets are wrong; really they leave out that layers are placed whole."""
     pytest.importorskip("accelerate")
-    monkeypatch.setattr("engine.spread.weight_budgets", lambda rooms, *sizes: {"cpu": 90_000})
+    monkeypatch.setattr("engine.demand.weight_budgets", lambda rooms, *sizes: {"cpu": 90_000})
     with pytest.raises(EngineError, match="layers") as refused:
         load(pair_folder(family), device_map="auto")
     assert refused.value.kind == "out_of_memory"
@@ -145,13 +146,13 @@ def test_every_gpu_s_and_main_memory_count(monkeypatch: pytest.MonkeyPatch) -> N
     place = Place(torch.device("cuda", 0), torch.float32, "auto")
     assert place.rooms() == {0: 10_000, 1: 20_000, "cpu": 100_000}
     rest = 4 * 50 + 4 * 25  # windows and states
-    assert place.fit_context(1_000, SHAPES, 500) == 500
-    assert place.fit_context((30_000 - rest - 40 * 500) // 4, SHAPES, 500) == 500
+    assert place.fit_context(Weights(1_000), SHAPES, 500) == 500
+    assert place.fit_context(Weights((30_000 - rest - 40 * 500) // 4), SHAPES, 500) == 500
     # Beyond the GPUs: the least, and no more than that.
-    assert place.fit_context(10_000, SHAPES, 500) == 500
-    assert place.fit_context((130_000 - rest - 40 * 4096) // 4 - 4_000, SHAPES[:1], 1_000) == 1_000
+    assert place.fit_context(Weights(10_000), SHAPES, 500) == 500
+    assert place.fit_context(Weights((130_000 - rest - 40 * 4096) // 4 - 4_000), SHAPES[:1], 1_000) == 1_000
     with pytest.raises(EngineError, match="machine"):
-        place.fit_context(40_000, SHAPES, 500)
+        place.fit_context(Weights(40_000), SHAPES, 500)
 
 
 @pytest.mark.parametrize(
