@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from ddtree_tui.playback import Playback
+from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Phase, Session, Viewpoint
 from ddtree_tui.watchdog import Watchdog
 from engine.commands import (
@@ -65,6 +66,8 @@ class Controller:
         settings: what the next run starts with; live ones also hold for the rounds to come.
         waiting: a prompt sent before the models were loaded.
         paused: the run waits between two rounds, or the recording's clock stands still.
+        hold: the engine waits for the user before every round.
+        player: shows rounds that are there already one after the other.
         notices: sentences to be shown in passing; whoever shows them takes them out.
     """
 
@@ -80,6 +83,8 @@ class Controller:
         self.session = Session()
         self.viewpoint = Viewpoint()
         self.waiting: str | None = None
+        self.hold = False
+        self.player = RoundPlayer()
         self._engine = engine
         self._playback = playback
         self._log_path = log_path
@@ -113,17 +118,19 @@ class Controller:
         if self._playback is not None:
             if self._playback.over:
                 return "recording", "quiet"
+            if self.hold:
+                return "held before every round", "paused"
             return ("playing", "busy") if self._playback.playing else ("paused", "paused")
         if self.session.phase is Phase.BROKEN:
             return "engine stopped", "bad"
         if self.session.phase is Phase.LOADING:
             return "starting the engine", "quiet"
         if self.session.phase is Phase.READY:
-            return "ready", "busy"
+            return ("ready, will hold every round" if self.hold else "ready"), "busy"
         if self._stopping:
             return "stopping", "paused"
         if self._paused:
-            return "paused", "paused"
+            return ("held: Space decodes a round" if self.hold else "paused"), "paused"
         answer = self.session.answer
         return ("reading the prompt" if answer and answer.prefilled is None else "decoding"), "busy"
 
@@ -136,11 +143,12 @@ class Controller:
 
     def tick(self, now: float) -> bool:
         """Take in the events that have come; whether anything has changed."""
+        moved = self._play(now)
         if self._playback is not None:
             was_playing = self._playback.playing
             events = self._playback.due(now)
             self._apply(events)
-            return bool(events) or was_playing
+            return bool(events) or was_playing or moved
         assert self._engine is not None
         events = self._engine.drain()
         self._apply(events)
@@ -151,7 +159,24 @@ class Controller:
                 self.notices.append(f"{error.message} {error.hint}")
             else:
                 self.tell("The trace has ended", error.message, error.hint)
-        return bool(events) or bool(self._problems) or bool(self.notices)
+        return bool(events) or bool(self._problems) or bool(self.notices) or moved
+
+    def _play(self, now: float) -> bool:
+        """Show the round that is next in turn while rounds are played; whether it is another one."""
+        rounds = self.session.rounds
+
+        def ms_of(index: int) -> float:
+            answer, number = rounds.place(index)
+            return answer.rounds.summaries[number].ms
+
+        index = self.player.due(now, len(rounds), ms_of)
+        if index is None:
+            return False
+        if self.player.playing:
+            self.viewpoint.choose(index, len(rounds))
+        else:
+            self.viewpoint.follow()
+        return True
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:
@@ -223,13 +248,14 @@ class Controller:
         messages: list[Message] = [*self.session.messages(), {"role": "user", "content": prompt}]
         try:
             self.settings.check()
-            self._engine.send(Generate(messages=messages, settings=self.settings, paused=one_round))
+            paused = one_round or self.hold
+            self._engine.send(Generate(messages=messages, settings=self.settings, paused=paused))
         except EngineError as error:
             self.tell("The prompt cannot be run", error.message, error.hint)
             return False
         self.session.ask(prompt, self.settings)
-        self.viewpoint.follow()
-        self._paused = self._stopping = False
+        self.show_newest()
+        self._paused, self._stopping = self.hold, False
         if one_round:
             self.step()
         return True
@@ -242,15 +268,22 @@ class Controller:
             self._engine.send(Cancel())
 
     def toggle_pause(self, now: float) -> None:
-        """Hold the run between two rounds, or let it go on; the same for the recording's clock."""
-        if self._playback is not None:
-            if self._playback.playing:
+        """Hold the run between two rounds, or let it go on; the same for the recording's clock. While every
+        round is held, let one pass. Where nothing is under way, play what is there."""
+        if self._playback is not None and not self._playback.over:
+            if self.hold:
+                self.move(1, now)
+            elif self._playback.playing:
                 self.tick(now)
                 self._playback.pause(now)
             else:
-                self.viewpoint.follow()
+                self.show_newest()
                 self._playback.play(now)
-        elif self._engine is not None and self.session.running:
+        elif not self.session.running or self._engine is None:
+            self.toggle_player(now)
+        elif self.hold and self._paused:
+            self.step()
+        else:
             self._paused = not self._paused
             self._engine.send(Pause() if self._paused else Resume())
 
@@ -258,17 +291,59 @@ class Controller:
         """Decode one round, then pause."""
         if self._engine is not None and self.session.running:
             self._paused = True
-            self.viewpoint.follow()
+            self.show_newest()
             self._engine.send(Step())
 
+    def toggle_hold(self, now: float) -> None:
+        """Have the engine, or the recording, wait for the user before every round; or let it go again."""
+        self.hold = not self.hold
+        if self._playback is not None:
+            if self.hold:
+                self.tick(now)
+                self._playback.pause(now)
+            else:
+                self._playback.play(now)
+        elif self._engine is not None and self.session.running:
+            self._paused = self.hold
+            self._engine.send(Pause() if self.hold else Resume())
+
+    def toggle_player(self, now: float) -> None:
+        """Play from the shown round to the newest, or from the first where the newest is shown; or stop."""
+        count = len(self.session.rounds)
+        shown = self.viewpoint.index(count)
+        if self.player.playing or shown is None:
+            self.player.stop()
+            return
+        start = 0 if shown == count - 1 else shown
+        self.viewpoint.choose(start, count)
+        self.player.start(start, now)
+
+    def change_speed(self, by: int, now: float) -> None:
+        """Play slower or faster, a recording too."""
+        self.player.change_speed(by, now)
+        if self._playback is not None:
+            self._playback.set_speed(self.player.speed, now)
+
+    def show(self, index: int, why: str = "") -> None:
+        """Show one round and stay on it."""
+        self.player.stop()
+        self.viewpoint.choose(index, len(self.session.rounds), why)
+
+    def show_newest(self) -> None:
+        """Show the newest round, and every one that comes."""
+        self.player.stop()
+        self.viewpoint.follow()
+
     def move(self, by: int, now: float) -> None:
-        """Show the round before or after; past the newest of a paused recording, play one more."""
+        """Show another round; past the newest of a paused recording, play one more."""
+        self.player.stop()
         count = len(self.session.rounds)
         at_newest = self.viewpoint.index(count) in (None, count - 1)
         if by > 0 and at_newest and self._playback is not None and not self._playback.over:
-            self._playback.to_next_round(now)
             self.viewpoint.follow()
-            self.tick(now)
+            for _ in range(by):
+                self._playback.to_next_round(now)
+                self.tick(now)
         else:
             self.viewpoint.move(by, count)
 
@@ -302,7 +377,7 @@ class Controller:
         else:
             self.waiting = None
             self.session.forget_answers()
-        self.viewpoint.follow()
+        self.show_newest()
 
     def restart_engine(self) -> None:
         """Start the engine anew; text and rounds stay."""

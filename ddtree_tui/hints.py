@@ -12,7 +12,7 @@ Hint = tuple[str, str, str]
 class Situation:
     """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
-    the tree; ``over_a_run``: a recording is open over the run."""
+    the tree; ``over_a_run``: a recording is open over the run; ``held``: every round waits for a key."""
 
     typing: bool
     busy: bool
@@ -23,6 +23,7 @@ class Situation:
     on_knob: bool = False
     pointing: bool = False
     over_a_run: bool = False
+    held: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
@@ -55,10 +56,14 @@ def _typing(situation: Situation) -> list[Hint]:
 
 def _running(situation: Situation) -> list[Hint]:
     pause = "go on" if situation.paused else "pause"
+    if situation.held:
+        pause = "next round"
     if situation.typing:
         keys = [("Esc", "stop", "stop"), ("F2", pause, "pause"), ("F6", "one round", "step_round")]
         return [*keys, *_rounds(situation)]
     keys = [("Esc", "stop", "stop"), ("Space", pause, "pause"), ("n", "one round", "step_round")]
+    if situation.held:
+        keys[2] = ("H", "hold no more", "toggle_hold")
     return [
         *keys,
         *_rounds(situation),
@@ -78,6 +83,8 @@ def _replay(situation: Situation) -> list[Hint]:
         ("Home", "first", "first_round"),
         ("End", "newest", "follow"),
         ("a", "all at once", "play_all"),
+        ("< >", "speed", "change_speed(-1)"),
+        ("w", "worst round", "worst_round"),
         *_view(),
     ]
 
@@ -87,6 +94,8 @@ def _rounds(situation: Situation) -> list[Hint]:
         return []
     keys = ("F3 F4", "F5") if situation.typing else ("← →", "f")
     found = [(keys[0], "round", "move_round(-1)")]
+    if not situation.typing and not situation.busy:
+        found += [("p", "play", "play_rounds"), ("w", "worst round", "worst_round")]
     if situation.looking_back:
         found.append((keys[1], "newest", "follow"))
     return found

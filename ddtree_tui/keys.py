@@ -35,6 +35,8 @@ NAMES = {
     "greater_than_sign": ">",
     "colon": ":",
     "equals_sign": "=",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
 }
 
 

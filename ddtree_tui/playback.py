@@ -24,6 +24,7 @@ class Playback:
         self._position = 0.0
         self._since: float | None = None
         self._hurry = False
+        self._speed = 1.0
 
     @property
     def duration(self) -> float:
@@ -43,7 +44,7 @@ class Playback:
     def position(self, now: float) -> float:
         """Where the clock stands."""
         moved = now - self._since if self._since is not None else 0.0
-        return min(self.duration, self._position + moved)
+        return min(self.duration, self._position + moved * self._speed)
 
     def play(self, now: float) -> None:
         """Let the clock run."""
@@ -54,6 +55,12 @@ class Playback:
         """Stop the clock."""
         self._position = self.position(now)
         self._since = None
+
+    def set_speed(self, speed: float, now: float) -> None:
+        """Let the clock run ``speed`` times as fast as when recorded, from now on."""
+        self._position = self.position(now)
+        self._since = now if self._since is not None else None
+        self._speed = speed
 
     def due(self, now: float) -> list[AnyEvent]:
         """The events whose time has come since the last call."""

@@ -23,6 +23,8 @@ from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
+from ddtree_tui.actions.time import KEYS as TIME_KEYS
+from ddtree_tui.actions.time import TimeActions
 from ddtree_tui.actions.tree import TreeActions
 from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.escape import escape
@@ -41,7 +43,6 @@ from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 from ddtree_tui.widgets.round_heading import WRONG
 from ddtree_tui.widgets.run_view import RunView
-from ddtree_tui.widgets.timeline import Timeline
 from ddtree_tui.widgets.top_line import Status, TopLine
 from ddtree_tui.widgets.welcome import Welcome
 
@@ -51,6 +52,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 KEYS = (
     *runs.KEYS,
     *rounds.KEYS,
+    *TIME_KEYS,
     *settings.KEYS,
     *tree.KEYS,
     *keep.KEYS,
@@ -63,7 +65,9 @@ MAIN_SCREEN_ACTIONS = frozenset(key.action.partition("(")[0] for key in KEYS) - 
 log = logging.getLogger("ddtree_tui")
 
 
-class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepActions, LookActions):
+class PlaygroundApp(
+    RunActions, RoundActions, TimeActions, SettingActions, TreeActions, KeepActions, LookActions
+):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
 
     TITLE = "ddtree"
@@ -225,14 +229,17 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepA
             model = "recorded run"
         main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
         self._mark_state(main)
-        main.query_one(RunView).show(session, controller.viewpoint, live=controller.playback is None)
+        main.query_one(RunView).show(
+            session, controller.viewpoint, controller.player, live=controller.playback is None
+        )
         main.query_one(Knobs).show(running, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)
         main.query_one(KeyBar).show(tuple(renamed(hints(self._situation(main)), KEYS, self.all_keys())))
 
     def _paint_replay(self, main: Screen[object], now: float) -> None:
-        playback, replay = self.controller.playback, self.options.replay
+        controller, replay = self.controller, self.options.replay
+        playback = controller.playback
         assert playback is not None
         main.query_one(ReplayBar).show(
             Progress(
@@ -241,6 +248,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepA
                 playback.duration,
                 playback.playing,
                 playback.over,
+                controller.player.speed,
             )
         )
 
@@ -256,6 +264,7 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepA
             on_knob=isinstance(main.focused, Knob),
             pointing=isinstance(main.focused, DraftTreeView) and main.focused.look.cursor is not None,
             over_a_run=self.live is not None,
+            held=controller.hold,
         )
 
     # What the user does
@@ -283,10 +292,6 @@ class PlaygroundApp(RunActions, RoundActions, SettingActions, TreeActions, KeepA
 
     def on_knob_edit(self, message: Knob.Edit) -> None:
         self.action_edit(message.name)
-
-    def on_timeline_chosen(self, message: Timeline.Chosen) -> None:
-        self.controller.viewpoint.choose(message.index, len(self.controller.session.rounds))
-        self.changed()
 
     # Problems and the end
 

@@ -13,11 +13,13 @@ from typing import overload
 
 from ddtree_tui.answer_text import PREFILL, AnswerText
 from ddtree_tui.labels import Labels
+from ddtree_tui.overview import Overview
 from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.scopes import SessionStatistics
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import (
     AnyEvent,
+    Divergence,
     Failed,
     Finished,
     Loaded,
@@ -172,6 +174,7 @@ class Session:
         self.answers: list[Answer] = []
         self.rounds = SessionRounds(self.answers)
         self.statistics = SessionStatistics()
+        self.overview = Overview()
         self.phase = Phase.LOADING
 
     @property
@@ -214,6 +217,8 @@ class Session:
                 self._prefilled(event)
             case Round():
                 self._round(event)
+            case Divergence():
+                self._diverges(event)
             case Finished():
                 self._finished(event)
             case Failed():
@@ -230,6 +235,7 @@ class Session:
         """A new conversation; the engine and the vocabulary stay."""
         self.answers.clear()
         self.statistics.forget_answers()
+        self.overview = Overview()
 
     def messages(self) -> list[Message]:
         """The conversation so far, as the engine takes it; answers that failed are not part of it."""
@@ -262,6 +268,12 @@ class Session:
         answer.rounds.append(event)
         answer.totals.add(event)
         self.statistics.add(event, answer.settings, answer.statistics)
+        self.overview.add(event.acceptance_length, event.miss)
+
+    def _diverges(self, event: Divergence) -> None:
+        answer = self.answer
+        if answer is not None and 0 <= event.round < len(answer.rounds):
+            self.overview.diverges(answer.first_round + event.round)
 
     def _finished(self, event: Finished) -> None:
         answer = self.answer
@@ -282,10 +294,15 @@ class Session:
 
 
 class Viewpoint:
-    """Which round is shown: the newest while following, else the one the user chose."""
+    """Which round is shown: the newest while following, else the one the user chose.
+
+    Attributes:
+        why: what is special about the chosen one, if something is.
+    """
 
     def __init__(self) -> None:
         self.following = True
+        self.why = ""
         self._chosen = 0
 
     def index(self, count: int) -> int | None:
@@ -294,9 +311,10 @@ class Viewpoint:
             return None
         return count - 1 if self.following else min(self._chosen, count - 1)
 
-    def choose(self, index: int, count: int) -> None:
+    def choose(self, index: int, count: int, why: str = "") -> None:
         """Show one round and stay on it."""
         if count:
+            self.why = why
             self._chosen = max(0, min(index, count - 1))
             self.following = False
 

@@ -206,6 +206,23 @@ class Finished(Event, frozen=True):
     accepted: int
 
 
+class Divergence(Event, frozen=True):
+    """A token of the answer under way, or of the last one, that the target alone would not have written.
+
+    ``round``: the one that committed it; ``node``: at whose row the choice was made, -1 is the root;
+    ``position``: absolute; ``id``: the token, ``target_id``: what the target alone writes there; ``gap``: its
+    top-1 minus top-2 logit. ``verdict``: whether the change of kernel and batch shape explains it.
+    """
+
+    round: int
+    node: int
+    position: int
+    id: int
+    target_id: int
+    gap: float
+    verdict: Literal["tie", "defect"]
+
+
 class MemoryUse(Event, frozen=True):
     """Memory of the GPU (``of`` = device) or of the engine's process: now, and at most since last asked."""
 
@@ -221,7 +238,7 @@ class Failed(Event, frozen=True):
     detail: str = ""
 
 
-AnyEvent = Loading | Loaded | Tokens | Prefilled | Round | Finished | MemoryUse | Floor | Failed
+AnyEvent = Loading | Loaded | Tokens | Prefilled | Round | Finished | Divergence | MemoryUse | Floor | Failed
 
 
 class _Head(msgspec.Struct):
@@ -232,7 +249,18 @@ class _Head(msgspec.Struct):
 _HEAD = msgspec.json.Decoder(_Head)
 _EVENT = msgspec.json.Decoder(AnyEvent)
 _ENCODER = msgspec.json.Encoder()
-_KNOWN = {"loading", "loaded", "tokens", "prefilled", "round", "finished", "memoryuse", "floor", "failed"}
+_KNOWN = {
+    "loading",
+    "loaded",
+    "tokens",
+    "prefilled",
+    "round",
+    "finished",
+    "divergence",
+    "memoryuse",
+    "floor",
+    "failed",
+}
 
 
 def encode_event(event: AnyEvent) -> bytes:

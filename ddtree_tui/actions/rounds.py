@@ -34,12 +34,12 @@ class RoundActions(Actions):
 
     def action_first_round(self) -> None:
         """Show the first round."""
-        self.controller.viewpoint.choose(0, len(self.controller.session.rounds))
+        self.controller.show(0)
         self.changed()
 
     def action_follow(self) -> None:
         """Show the newest round, and every one that comes."""
-        self.controller.viewpoint.follow()
+        self.controller.show_newest()
         self.changed()
 
     def action_play_all(self) -> None:

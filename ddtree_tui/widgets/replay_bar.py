@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from ddtree_tui.escape import escape, fit
+from ddtree_tui.round_player import speed_text
 from ddtree_tui.widgets.painted import Lines, Span
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Seconds played of how many, and whether the clock runs."""
+    """Seconds played of how many, whether the clock runs, and how many times as fast as it was recorded."""
 
     name: str
     position: float
     duration: float
     playing: bool
     over: bool
+    speed: float = 1.0
 
 
 class ReplayBar(Lines):
@@ -55,6 +57,8 @@ class ReplayBar(Lines):
             return [[]]
         state = "▶ playing" if progress.playing else "■ all played" if progress.over else "⏸ paused"
         name = fit(escape(progress.name), max(10, width // 3))
+        if progress.speed != 1.0:
+            state += f" {speed_text(progress.speed)}"
         times = f" {progress.position:.1f} of {progress.duration:.1f} s"
         room = max(0, width - cell_len(f"recorded run {name}  {state}  ") - len(times))
         done = round(room * progress.position / progress.duration) if progress.duration else room

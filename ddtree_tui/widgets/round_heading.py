@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddtree_tui.run import Answer
+from ddtree_tui.round_player import RoundPlayer, speed_text
+from ddtree_tui.run import Answer, Viewpoint
 from ddtree_tui.widgets.painted import Lines, Span, spread
 from engine.events import Round
 
@@ -33,28 +34,36 @@ class RoundHeading(Lines):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._state: tuple[Answer, Round, int, int, bool] | None = None
+        self._state: tuple[Answer, Round, int, int, list[Span]] | None = None
 
     def show(
-        self, answer: Answer | None, round_: Round | None, index: int, count: int, following: bool
+        self, answer: Answer | None, round_: Round | None, index: int, count: int, right: list[Span]
     ) -> None:
-        """Describe a round, the ``index``-th of ``count``."""
-        self._state = None if answer is None or round_ is None else (answer, round_, index, count, following)
+        """Describe a round, the ``index``-th of ``count``; on the right, why it is shown."""
+        self._state = None if answer is None or round_ is None else (answer, round_, index, count, right)
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         if self._state is None:
             return [[("draft tree", "title")]]
-        answer, round_, index, count, following = self._state
+        answer, round_, index, count, right = self._state
         left: list[Span] = [(f"round {index + 1}", "title"), (f" of {count}", "quiet")]
         if answer.wrong:
             left += [("  ", ""), (f" {WRONG} ", "wrong")]
-        used = sum(len(text) for text, _ in left) + len("   looking back · F5 newest ")
+        used = sum(len(text) for text, _ in [*left, *right]) + 4
         left += [("   ", ""), *outcome(round_, room=width - used)]
-        right: list[Span] = (
-            [("following", "quiet")] if following else [("looking back", "shown"), (" · F5 newest", "quiet")]
-        )
+        if sum(len(text) for text, _ in [*left, *right]) >= width:
+            right = right[:1]
         return [spread(left, right, width)]
+
+
+def looking(viewpoint: Viewpoint, player: RoundPlayer) -> list[Span]:
+    """Why this round is shown: it is the newest, it is played, or the user chose it."""
+    if player.playing:
+        return [(f"▶ playing {speed_text(player.speed)}", "shown")]
+    if viewpoint.following:
+        return [("following", "quiet")]
+    return [(viewpoint.why or "looking back", "shown"), (" · F5 newest", "quiet")]
 
 
 def outcome(round_: Round, room: int) -> list[Span]:

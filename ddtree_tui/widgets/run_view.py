@@ -7,10 +7,11 @@ from textual.containers import Container, Vertical
 
 from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.node_facts import facts_of
+from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Answer, Session, Viewpoint
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.node_detail import NodeDetail
-from ddtree_tui.widgets.round_heading import RoundHeading
+from ddtree_tui.widgets.round_heading import RoundHeading, looking
 from ddtree_tui.widgets.stats import DEFAULT_BLOCK, Numbers, Stats
 from ddtree_tui.widgets.timeline import Timeline
 from ddtree_tui.widgets.transcript import Transcript
@@ -33,7 +34,7 @@ class RunView(Vertical):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._shown: Round | None = None
-        self._timeline_key: tuple[int, int | None, int] | None = None
+        self._timeline_key: tuple[int, int | None, int, int] | None = None
 
     def compose(self) -> ComposeResult:
         """Text and numbers above, the tree of the shown round and the timeline below."""
@@ -45,7 +46,7 @@ class RunView(Vertical):
         yield DraftTreeView(id="tree")
         yield Timeline(id="timeline")
 
-    def show(self, session: Session, viewpoint: Viewpoint, *, live: bool) -> None:
+    def show(self, session: Session, viewpoint: Viewpoint, player: RoundPlayer, *, live: bool) -> None:
         """Paint the newest state. ``live``: there is an engine, not a recording."""
         count = len(session.rounds)
         index = viewpoint.index(count)
@@ -56,8 +57,8 @@ class RunView(Vertical):
             self._shown = round_
             tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
         self._show_detail(session, answer, live)
-        self.query_one(RoundHeading).show(answer, round_, index or 0, count, viewpoint.following)
-        key = (count, index, id(round_))
+        self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
+        key = (count, index, len(session.overview.divergent), id(session.overview))
         if key != self._timeline_key:
             self._timeline_key = key
             self.query_one(Timeline).show(session, index)

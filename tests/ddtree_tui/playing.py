@@ -17,6 +17,7 @@ from ddtree_tui.controller import Controller, Engine
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
 from ddtree_tui.playground import PlaygroundApp
+from ddtree_tui.run import Phase
 from engine.events import AnyEvent
 from engine.settings import DecodeSettings, LoadSettings
 
@@ -66,6 +67,14 @@ class Playing:
         region = main.query_one(selector).region
         strips = main._compositor.render_strips()[region.y : region.bottom]
         return "\n".join(strip.crop(region.x, region.right).text.rstrip() for strip in strips)
+
+
+async def ask(play: Playing, prompt: str = "hello") -> None:
+    await play.until(lambda: play.controller.session.phase is Phase.READY)
+    answers = len(play.controller.session.answers)
+    await play.type(prompt)
+    await play.pilot.press("enter")
+    await play.until(lambda: len(play.controller.session.answers) > answers)
 
 
 def options_for(settings: DecodeSettings, **changed: object) -> AppOptions:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from make_recording import Recording, conversation
-from playing import Playing, playing, replaying
+from playing import ask, playing, replaying
 from rich.cells import cell_len
 from scripted_engine import ScriptedEngine
 from textual.widgets import Input
@@ -26,14 +26,6 @@ from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Prefilled
 from engine.settings import DecodeSettings
-
-
-async def ask(play: Playing, prompt: str = "hello") -> None:
-    await play.until(lambda: play.controller.session.phase is Phase.READY)
-    answers = len(play.controller.session.answers)
-    await play.type(prompt)
-    await play.pilot.press("enter")
-    await play.until(lambda: len(play.controller.session.answers) > answers)
 
 
 async def test_the_first_screen_explains_itself() -> None:

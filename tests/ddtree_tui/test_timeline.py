@@ -12,7 +12,7 @@ from engine.events import AnyEvent
 
 def heights(play: Playing) -> list[int]:
     """Height of every bar in eighths of a row, read from the screen."""
-    *rows, _axis = play.part("#timeline").split("\n")
+    *rows, _marks, _axis = play.part("#timeline").split("\n")
     width = max(len(row) for row in rows)
     columns = zip(*(row.ljust(width) for row in rows), strict=True)
     eighths = [sum(BARS.index(cell) for cell in column if cell in BARS) for column in columns]
@@ -32,13 +32,15 @@ async def test_bars_are_acceptance_lengths(rounds: int) -> None:
 
 async def test_the_window_follows_the_shown_round() -> None:
     async with replaying(conversation(1, rounds=400)) as play:
+        await play.pilot.press("u")
+        await play.settle()
         assert play.part("#timeline").rstrip().endswith("400▲")
         await play.pilot.press("home")
         await play.settle()
         axis = play.part("#timeline").split("\n")[-1]
         assert axis.strip().startswith("▲1")
         assert axis.rstrip().endswith("118")
-        play.controller.viewpoint.choose(199, 400)
+        play.controller.show(199)
         play.app.changed()
         await play.settle()
         axis = play.part("#timeline").split("\n")[-1]
@@ -47,6 +49,14 @@ async def test_the_window_follows_the_shown_round() -> None:
         await play.pilot.click("#timeline", offset=(axis.index("▲") + 10, 1))
         await play.settle()
         assert play.controller.viewpoint.index(400) == 209
+
+
+async def test_how_rounds_missed_is_marked() -> None:
+    async with replaying(conversation(1, rounds=60)) as play:
+        marks = play.part("#timeline").split("\n")[-2][1:].ljust(60)
+        for sign, (_, round_) in zip(marks, play.controller.session.rounds, strict=True):
+            missed = round_.miss
+            assert sign == (" " if missed is None else "×" if missed.beyond else "→")
 
 
 async def test_answers_are_parted() -> None:

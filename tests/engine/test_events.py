@@ -84,7 +84,7 @@ def test_unknown_fields_are_ignored(event: AnyEvent) -> None:
 
 
 def test_unknown_types_are_skipped_and_other_versions_refused() -> None:
-    assert decode_event('{"v": 1, "type": "divergence", "position": 3}') is None
+    assert decode_event('{"v": 1, "type": "weather", "position": 3}') is None
     with pytest.raises(EngineError, match="schema version 2") as caught:
         decode_event('{"v": 2, "type": "round"}')
     assert caught.value.kind == "trace_version"

@@ -1,0 +1,130 @@
+"""Moving through the rounds: leaps, landmarks, playing, holding."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from ddtree_tui.actions.base import Actions
+from ddtree_tui.keys import Key
+from ddtree_tui.overview import next_worst, worst_first
+from ddtree_tui.round_player import speed_text
+from ddtree_tui.widgets.timeline import Timeline
+from engine.errors import EngineError
+
+KEYS = (
+    Key("time.back10", "move_round(-10)", "ten rounds back", free="left_curly_bracket,ctrl+left"),
+    Key("time.forth10", "move_round(10)", "ten rounds forth", free="right_curly_bracket,ctrl+right"),
+    Key("time.goto", "goto_round", "go to a round: type its number", "Go to a round", free="g"),
+    Key(
+        "time.worst",
+        "worst_round",
+        "the round of fewest tokens; again: the next worst",
+        "Worst round",
+        free="w",
+    ),
+    Key(
+        "time.divergence",
+        "divergence",
+        "the first token that the target alone would not write; again: the next",
+        "First divergence",
+        free="d",
+    ),
+    Key("time.play", "play_rounds", "play from the shown round on, or stop", "Play rounds", free="p"),
+    Key("time.slower", "change_speed(-1)", "play at half the speed", free="less_than_sign,comma"),
+    Key("time.faster", "change_speed(1)", "play at twice the speed", free="greater_than_sign,full_stop"),
+    Key(
+        "time.hold",
+        "toggle_hold",
+        "hold every round: the engine waits for Space or n",
+        "Hold every round",
+        "f10",
+        "H",
+    ),
+    Key(
+        "time.close_up",
+        "close_up",
+        "timeline: all rounds, or a bar for each around this one",
+        "Timeline close up",
+        free="u",
+    ),
+)
+WORST = "a worst round"
+
+
+class TimeActions(Actions):
+    def action_goto_round(self) -> None:
+        """Type the number of a round."""
+        from ddtree_tui.screens.value import ValueScreen
+
+        count = len(self.controller.session.rounds)
+        shown = self.controller.viewpoint.index(count)
+        if shown is None:
+            return
+
+        def go(text: str) -> None:
+            if not text.strip().isdecimal() or not 1 <= int(text) <= count:
+                raise EngineError("bad_round", f"There is no round {text!r}.", f"Type 1 to {count}.")
+            self.controller.show(int(text) - 1)
+            self.changed()
+
+        self.push_screen(ValueScreen("Go to round", str(shown + 1), f"a number from 1 to {count}", go))
+
+    def action_worst_round(self) -> None:
+        """The round of fewest tokens; when one of these is shown, the next worst."""
+        controller = self.controller
+        order = worst_first(chain.from_iterable(a.rounds.summaries for a in controller.session.answers))
+        viewpoint = controller.viewpoint
+        repeated = not viewpoint.following and viewpoint.why.startswith(WORST)
+        index = next_worst(order, viewpoint.index(len(order)) if repeated else None)
+        if index is not None:
+            place = order.index(index)
+            controller.show(index, f"{WORST}, {place + 1} of {len(order)}")
+        self.changed()
+
+    def action_divergence(self) -> None:
+        """The first round with a divergence; when that is shown, the next."""
+        found = self.controller.session.overview.divergent
+        if not found:
+            self.notify(
+                "No divergence is known: no comparison with the target alone has been made.",
+                markup=False,
+                timeout=5,
+            )
+            return
+        shown = self.controller.viewpoint.index(len(self.controller.session.rounds))
+        place = found.index(shown) + 1 if shown in found else 0
+        place %= len(found)
+        self.controller.show(found[place], f"divergence {place + 1} of {len(found)}")
+        self.changed()
+
+    def action_play_rounds(self) -> None:
+        """Play the rounds that are there, from the shown one on."""
+        self.controller.toggle_player(self.now())
+        self.changed()
+
+    def action_change_speed(self, by: int) -> None:
+        """Play slower or faster."""
+        self.controller.change_speed(by, self.now())
+        if not self.controller.player.playing and self.controller.playback is None:
+            self.notify(f"Rounds play {speed_text(self.controller.player.speed)}", markup=False, timeout=2)
+        self.changed()
+
+    def action_toggle_hold(self) -> None:
+        """Hold every round, or none."""
+        self.controller.toggle_hold(self.now())
+        if not self.controller.session.running and self.controller.playback is None:
+            on = "Every round waits for Space or n." if self.controller.hold else "Rounds are not held."
+            self.notify(on, markup=False, timeout=3)
+        self.changed()
+
+    def action_close_up(self) -> None:
+        """Timeline of all rounds, or a bar each."""
+        self.query_one(Timeline).toggle_close_up()
+
+    def on_timeline_chosen(self, message: Timeline.Chosen) -> None:
+        self.controller.show(message.index)
+        self.changed()
+
+    def on_timeline_turned(self, message: Timeline.Turned) -> None:
+        self.controller.move(message.by, self.now())
+        self.changed()

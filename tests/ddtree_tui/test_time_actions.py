@@ -1,0 +1,234 @@
+"""Keys that move through the rounds, and those that play and hold them."""
+
+from __future__ import annotations
+
+import pytest
+from make_recording import Recording, conversation
+from playing import Playing, playing, replaying
+from scripted_engine import ScriptedEngine
+from test_playground import ask
+from textual.widgets import Input
+
+from ddtree_tui.screens.value import ValueScreen
+from engine.commands import Generate, Pause, Resume, Step
+from engine.events import AnyEvent, Divergence, Round
+
+
+def shown(play: Playing) -> int | None:
+    return play.controller.viewpoint.index(play.rounds)
+
+
+def told(play: Playing) -> str:
+    """What was said in passing."""
+    return " ".join(notification.message for notification in play.app._notifications)
+
+
+async def test_leaps() -> None:
+    async with replaying(conversation(1, rounds=40)) as play:
+        await play.pilot.press("left_curly_bracket")
+        assert shown(play) == 29
+        await play.pilot.press("ctrl+left", "ctrl+left")
+        assert shown(play) == 9
+        await play.pilot.press("left_curly_bracket")
+        assert shown(play) == 0
+        await play.pilot.press("right_curly_bracket", "ctrl+right")
+        assert shown(play) == 20
+        await play.pilot.press("right_curly_bracket", "right_curly_bracket")
+        assert play.controller.viewpoint.following
+
+
+async def test_leaping_forth_at_the_newest_plays_a_recording_on() -> None:
+    async with replaying(conversation(1, rounds=40), at_once=False) as play:
+        await play.pilot.press("space")
+        before = play.rounds
+        await play.pilot.press("right_curly_bracket")
+        await play.settle()
+        assert play.rounds == before + 10
+        assert play.controller.viewpoint.following
+
+
+async def test_going_to_a_round_by_its_number() -> None:
+    async with replaying(conversation(1, rounds=40)) as play:
+        await play.pilot.press("g")
+        await play.settle()
+        assert isinstance(play.app.screen, ValueScreen)
+        assert "a number from 1 to 40" in play.text()
+        for wrong in ("0", "41", "many", "², ", ""):
+            play.app.screen.query_one(Input).value = wrong
+            await play.pilot.press("enter")
+            await play.settle()
+            assert "There is no round" in play.text()
+        play.app.screen.query_one(Input).value = " 17 "
+        await play.pilot.press("enter")
+        await play.settle()
+        assert shown(play) == 16
+        assert "round 17 of 40" in play.part("#heading")
+
+
+async def test_the_worst_round_and_the_next_worst() -> None:
+    async with replaying(conversation(3, rounds=30)) as play:
+        lengths = [round_.acceptance_length for _, round_ in play.controller.session.rounds]
+        seen = []
+        for number in range(1, 6):
+            await play.pilot.press("w")
+            await play.settle()
+            index = shown(play)
+            assert index is not None
+            seen.append(index)
+            assert f"worst round, {number} of 30" in play.part("#heading")
+        assert [lengths[index] for index in seen] == sorted(lengths)[:5]
+        assert len(set(seen)) == 5
+        await play.pilot.press("right", "w")
+        assert shown(play) == seen[0]
+
+
+def with_divergences(*rounds: int) -> list[AnyEvent]:
+    events = conversation(1, rounds=30)
+    for index in rounds:
+        place = next(i for i, event in enumerate(events) if isinstance(event, Round) and event.index == index)
+        event = Divergence(
+            round=index, node=-1, position=50, id=3, target_id=4, gap=0.5, verdict="defect", t=events[place].t
+        )
+        events.insert(place + 1, event)
+    return events
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_divergences_are_marked_and_found(size: tuple[int, int]) -> None:
+    async with replaying(with_divergences(7, 21), size=size) as play:
+        assert play.part("#timeline").count("≠") == 2
+        for index, text in ((7, "divergence 1 of 2"), (21, "divergence 2 of 2"), (7, "divergence 1 of 2")):
+            await play.pilot.press("d")
+            await play.settle()
+            assert shown(play) == index
+            assert text in play.part("#heading")
+
+
+async def test_without_a_comparison_no_divergence_is_known() -> None:
+    async with replaying(conversation(1, rounds=10)) as play:
+        await play.pilot.press("d")
+        await play.settle()
+        assert "no comparison with the target alone" in told(play)
+        assert play.controller.viewpoint.following
+
+
+async def test_rounds_are_played_at_a_chosen_speed() -> None:
+    async with playing(rounds=30, rounds_per_second=50) as play:  # 20 ms a round
+        await ask(play)
+        await play.until(lambda: not play.controller.busy)
+        await play.pilot.press("escape", "home")
+        await play.pilot.press("comma", "less_than_sign", "comma")  # 160 ms a round
+        await play.settle()
+        assert "Rounds play ×1/8" in told(play)
+        await play.pilot.press("p")
+        await play.settle()
+        assert "▶ playing ×1/8" in play.part("#heading")
+        await play.until(lambda: shown(play) == 2)
+        await play.pilot.press("p")
+        assert not play.controller.player.playing
+        stopped = shown(play)
+        await play.pilot.pause(0.3)
+        assert shown(play) == stopped
+        await play.pilot.press("space")  # nothing is under way: plays on from here
+        for _ in range(6):
+            await play.pilot.press("full_stop")
+        await play.until(lambda: play.controller.viewpoint.following)
+        await play.settle()
+        assert "following" in play.part("#heading")
+        await play.pilot.press(
+            "comma", "comma", "comma", "comma", "comma", "p"
+        )  # at the newest: from the first
+        assert shown(play) == 0
+        await play.pilot.press("right")
+        assert not play.controller.player.playing
+
+
+async def test_a_recording_plays_slower() -> None:
+    async with replaying(conversation(1, rounds=40), at_once=False) as play:
+        for _ in range(6):
+            await play.pilot.press("less_than_sign")
+        await play.settle()
+        assert "playing ×1/64" in play.part("#replay-bar")
+        before = play.controller.playback
+        assert before is not None
+        start = before.position(play.app.now())
+        await play.pilot.pause(0.32)
+        assert before.position(play.app.now()) - start < 0.05
+
+
+async def test_every_round_is_held() -> None:
+    async with playing(rounds=500, rounds_per_second=100) as play:
+        engine = play.engine
+        assert isinstance(engine, ScriptedEngine)
+        await play.until(lambda: play.controller.session.loaded)
+        await play.pilot.press("f10")
+        await play.settle()
+        assert "Every round waits" in told(play)
+        assert "ready, will hold every round" in play.part("#top-line")
+        await ask(play)
+        await play.until(lambda: play.controller.session.answers[0].prefilled)
+        await play.settle()
+        assert play.rounds == 0
+        assert "held: Space decodes a round" in play.part("#top-line")
+        assert engine.sent_of(Generate)[0].paused  # type: ignore[union-attr]
+        for number, key in enumerate(("space", "n", "f6", "f2"), 1):
+            await play.pilot.press(key)
+            await play.until(lambda number=number: play.rounds == number)
+            await play.settle()
+            assert play.rounds == number
+        assert "next round" in play.part("#keys")
+        await play.pilot.press("H")
+        await play.until(lambda: play.rounds > 20)
+        await play.pilot.press("H")
+        await play.settle()
+        held = play.rounds
+        await play.settle()
+        assert play.rounds == held
+        kinds = [type(command) for command in engine.sent if isinstance(command, Pause | Step | Resume)]
+        assert kinds == [Step, Step, Step, Step, Resume, Pause]
+        await play.pilot.press("escape")
+        await play.until(lambda: not play.controller.busy)
+
+
+async def test_a_recording_is_held() -> None:
+    async with replaying(conversation(1, rounds=40), at_once=False) as play:
+        await play.pilot.press("H")
+        await play.settle()
+        held = play.rounds
+        assert "held before every round" in play.part("#top-line")
+        await play.pilot.press("space")
+        await play.settle()
+        assert play.rounds == held + 1
+        await play.pilot.press("H")
+        await play.until(lambda: play.rounds > held + 5)
+
+
+async def test_scrubbing_with_the_mouse() -> None:
+    async with replaying(conversation(1, rounds=400)) as play:
+        await play.pilot.mouse_down("#timeline", offset=(1 + 10, 1))
+        assert shown(play) == 40  # four rounds a column
+        await play.pilot.hover("#timeline", offset=(1 + 20, 1))
+        await play.settle()
+        assert shown(play) == 40  # the button is not down for a pilot's hover
+        await play.pilot.mouse_up("#timeline", offset=(1 + 20, 1))
+        await play.pilot.click("#timeline", offset=(1 + 50, 0))
+        assert shown(play) == 200
+
+
+async def test_ten_thousand_rounds_have_their_place() -> None:
+    recording = Recording(1)
+    events: list[AnyEvent] = [*recording.start(), *recording.answer("long", rounds=1000)]
+    async with replaying(events) as play:
+        await play.until(lambda: play.rounds == 1000)
+        await play.settle()
+        assert "9 rounds a bar" in play.part("#timeline")
+        await play.pilot.press("u")
+        await play.settle()
+        assert "rounds a bar" not in play.part("#timeline")
+        assert play.part("#timeline").rstrip().endswith("1000▲")
+        await play.pilot.press("u", "home")
+        await play.settle()
+        axis = play.part("#timeline").split("\n")[-1]
+        assert axis.strip().startswith("▲1")
+        assert "9 rounds a bar" in axis
+        assert "1000" in axis
