@@ -18,14 +18,14 @@ KEYS = (
     Key(
         "time.worst",
         "worst_round",
-        "the round of fewest tokens; again: the next worst",
+        "round of fewest tokens; again: next worst",
         "Worst round",
         free="w",
     ),
     Key(
         "time.divergence",
         "divergence",
-        "the first token that the target alone would not write; again: the next",
+        "first token not the target's own; again: next",
         "First divergence",
         free="d",
     ),
@@ -35,7 +35,7 @@ KEYS = (
     Key(
         "time.hold",
         "toggle_hold",
-        "hold every round: the engine waits for Space or n",
+        "hold every round: it waits for Space or n",
         "Hold every round",
         "f10",
         "H",
@@ -43,7 +43,7 @@ KEYS = (
     Key(
         "time.close_up",
         "close_up",
-        "timeline: all rounds, or a bar for each around this one",
+        "timeline: all rounds, or a bar for each",
         "Timeline close up",
         free="u",
     ),
