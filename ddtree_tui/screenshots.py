@@ -1,7 +1,8 @@
 """Pictures of the real app on the demo pair: python -m ddtree_tui.screenshots
 
 Each scene starts the app without a terminal, presses the keys a user would press, and writes what the screen
-shows as SVG, and as PNG where a Chromium is installed.
+shows as SVG, and as PNG where a Chromium is installed. The scene ``cast`` is a short film instead: the
+program on a terminal of its own, from start to end.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from ddtree_tui.cast import Act, record_cast
 from ddtree_tui.controller import Controller
 from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.engine_link import EngineLink
@@ -59,6 +61,18 @@ SCENES = (
     Scene("naive", 120, 40, "Tell me a short story about a fox.", DecodeSettings(verify="naive")),
     Scene("keys", 120, 40, keys=("f1",)),
 )
+
+
+CAST = "cast"
+CAST_COLUMNS, CAST_ROWS = 110, 32
+LEFT = "\x1b[D"
+CAST_ACTS = (
+    Act([*"Tell me a short story about a fox."], "ready", pause=1.0),
+    Act(["\r"], pause=0.6),
+    Act([LEFT] * 6, "ended by itself", pause=1.5, each=0.7),
+    Act(["\x11"], pause=1.5),
+)
+"""Type a prompt, watch it run, look back at some rounds, quit."""
 
 
 async def shoot(scene: Scene, controller: Controller, options: AppOptions) -> str:
@@ -154,15 +168,39 @@ def take(scene: Scene, folder: Path, replay: Path | None, chromium: str | None) 
     return written
 
 
+def film(folder: Path) -> Path:
+    """Record the demo pair answering a prompt; the path of the cast.
+
+    Raises:
+        TimeoutError: if the answer does not come.
+    """
+    with tempfile.TemporaryDirectory() as logs:
+        command = [
+            sys.executable,
+            "-m",
+            "ddtree_tui",
+            "--budget",
+            "32",
+            "--no-record",
+            "--log",
+            f"{logs}/log",
+        ]
+        cast = record_cast(command, CAST_ACTS, columns=CAST_COLUMNS, rows=CAST_ROWS, title="ddtree-tui")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "demo.cast"
+    path.write_text(cast, encoding="utf-8")
+    return path
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Take all pictures, or those named."""
     parser = argparse.ArgumentParser(prog="python -m ddtree_tui.screenshots", description=main.__doc__)
-    parser.add_argument("names", nargs="*", help="of " + ", ".join(scene.name for scene in SCENES))
+    parser.add_argument("names", nargs="*", help="of " + ", ".join((*(scene.name for scene in SCENES), CAST)))
     parser.add_argument("--out", type=Path, default=Path("screenshots"), help="folder to write to")
     parser.add_argument("--replay", type=Path, help="show this recording instead of running the demo pair")
     parser.add_argument("--no-png", action="store_true", help="write SVG only")
     given = parser.parse_args(argv)
-    if unknown := set(given.names) - {scene.name for scene in SCENES}:
+    if unknown := set(given.names) - {scene.name for scene in SCENES} - {CAST}:
         parser.error(f"there is no scene {', '.join(sorted(unknown))}")
     chromium = None if given.no_png else find_chromium()
     try:
@@ -170,6 +208,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not given.names or scene.name in given.names:
                 for path in take(scene, given.out, given.replay, chromium):
                     print(path)
+        if CAST in given.names or (not given.names and given.replay is None):
+            print(film(given.out))
     except (EngineError, TimeoutError, RuntimeError) as error:
         print(f"no picture: {error}", file=sys.stderr)
         return 1
