@@ -45,6 +45,10 @@ IN_ONE_CELL = {State.NEAR_MISS: "→"}
 PROBABLE = ((0.1, "o"), (0.01, "•"))
 """There, nodes that were not reached, from these path probabilities on; below, the usual glyph."""
 
+MAP_CURSOR, MAP_FOUND, MAP_PATH = "◀", "◆", "✓"
+MAP_SHADES = "·░▒▓"
+"""On the map of a tall drawing: what is there, else how probable its best branch is."""
+
 BARS = " ▁▂▃▄▅▆▇█"
 """A column filled by 0 to 8 eighths."""
 

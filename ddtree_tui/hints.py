@@ -12,7 +12,8 @@ Hint = tuple[str, str, str]
 class Situation:
     """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
-    the tree; ``over_a_run``: a recording is open over the run; ``held``: every round waits for a key."""
+    the tree; ``searching``: one types what to look for in it; ``over_a_run``: a recording is open over the
+    run; ``held``: every round waits for a key."""
 
     typing: bool
     busy: bool
@@ -24,11 +25,14 @@ class Situation:
     pointing: bool = False
     over_a_run: bool = False
     held: bool = False
+    searching: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
     """The keys, the most useful first."""
-    if situation.pointing:
+    if situation.searching:
+        found = [("Enter", "stay there", ""), ("↑ ↓", "matches", ""), ("Esc", "give up", "")]
+    elif situation.pointing:
         found = [*_POINTING, ("Space", "pause", "pause")] if situation.busy else [*_POINTING]
     elif situation.replay:
         found = _replay(situation)
@@ -121,6 +125,7 @@ _POINTING: tuple[Hint, ...] = (
     ("← →", "parent, child", ""),
     ("↑ ↓", "others", ""),
     ("Enter", "fold", "tree_fold"),
+    ("/", "search", "tree_search"),
     ("[ ]", "round", "move_round(1)"),
     ("Esc", "leave", "tree_leave"),
 )

@@ -159,7 +159,7 @@ class _Horizontal(Drawing):
             entries = self.entries.get(place, []) if place >= ROOT else []
             room = (
                 self.detail.label
-                if entries
+                if entries or self._asked
                 else max(self.detail.label, min(MAX_LABEL, self.width - start - 2))
             )
             numbers = self.detail.numbers

@@ -44,6 +44,7 @@ from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 from ddtree_tui.widgets.round_heading import WRONG
 from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.top_line import Status, TopLine
+from ddtree_tui.widgets.tree_search import SearchInput
 from ddtree_tui.widgets.welcome import Welcome
 
 SETTLE_SECONDS = 0.004
@@ -262,6 +263,7 @@ class PlaygroundApp(
             rounds=bool(controller.session.rounds),
             looking_back=not controller.viewpoint.following,
             on_knob=isinstance(main.focused, Knob),
+            searching=isinstance(main.focused, SearchInput),
             pointing=isinstance(main.focused, DraftTreeView) and main.focused.look.cursor is not None,
             over_a_run=self.live is not None,
             held=controller.hold,

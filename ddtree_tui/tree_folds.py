@@ -17,7 +17,7 @@ class Folds:
     Attributes:
         opened: nodes (or the root) whose whole subtree is shown.
         closed: nodes (or the root) that nothing is shown below; between nested ones the nearer counts.
-        kept: nodes that are shown with all above them: where the cursor is, what was searched for.
+        kept: nodes that are shown with all above them, as where the cursor is.
     """
 
     opened: Set[int] = frozenset()

@@ -46,8 +46,8 @@ class TreeLook:
 
     def folds(self) -> Folds:
         """What the drawing has to show and to hide."""
-        kept = {node for node in (self.cursor, *self.found) if node is not None and node >= 0}
-        return Folds(frozenset(self.opened), frozenset(self.closed), frozenset(kept))
+        kept = frozenset({self.cursor} if self.cursor is not None and self.cursor >= 0 else ())
+        return Folds(frozenset(self.opened), frozenset(self.closed), kept)
 
     def arranged(self, columns: int) -> Arrangement:
         """The arrangement on a terminal of so many columns."""
@@ -98,7 +98,7 @@ class TreeLook:
         refused = [node for node, state in enumerate(shape.states) if state is State.REJECTED]
         return max(refused, key=lambda node: shape.weights[node], default=None)
 
-    def find(self, shape: DraftShape, label_of: dict[int, str]) -> None:
+    def find(self, label_of: dict[int, str]) -> None:
         """Look for the needle among the labels of the tree's tokens: root, nodes, bonus and near miss."""
         needle = self.needle.casefold().replace(" ", "␣")
         self.found = [place for place, text in label_of.items() if needle and needle in text.casefold()]

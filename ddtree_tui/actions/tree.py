@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.keys import Key
+from ddtree_tui.tree_layout import MOST_DETAIL
+from ddtree_tui.tree_look import Landmark
 from ddtree_tui.tree_spots import Way
 from ddtree_tui.widgets import tree_keys
 from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.tree_search import TreeSearch
 
 KEYS = (
     Key(
@@ -23,6 +26,22 @@ KEYS = (
         "Unfold or fold the tree",
         free="e",
     ),
+    Key("tree.fold_all", "fold_all", "fold all but the accepted path", "Fold all branches", free="E"),
+    Key(
+        "tree.arrangement",
+        "tree_arrangement",
+        "tree across, down, as an overview; by width",
+        "Another layout of the tree",
+        free="v",
+    ),
+    Key(
+        "tree.more",
+        "tree_level(1)",
+        "more of each node, 1 to 4, or what fits",
+        "More of each node",
+        free="d",
+    ),
+    Key("tree.less", "tree_level(-1)", "less of each node", free="D"),
     *tree_keys.KEYS,
 )
 
@@ -65,12 +84,86 @@ class TreeActions(Actions):
             await self.run_action("stop")
         else:
             tree.put_cursor(None)
+            tree.search("")
             self._inspected()
 
     def action_unfold(self) -> None:
         """Show every node of the tree, or fold it to its height again."""
         self.query_one(DraftTreeView).toggle_unfolded()
         self.changed()
+
+    def action_fold_all(self) -> None:
+        """Show the accepted path alone."""
+        tree = self.query_one(DraftTreeView)
+        if tree.look.cursor is not None and tree.shape is not None:
+            tree.jump("leaf")
+        tree.look.fold_all()
+        tree.look_changed()
+        self.changed()
+
+    def action_tree_arrangement(self) -> None:
+        """The next arrangement of the tree."""
+        tree = self.query_one(DraftTreeView)
+        tree.look.next_arrangement(self.size.width)
+        tree.look_changed()
+        said = tree.look.arranged(self.size.width) + ("" if tree.look.arrangement else ", by width")
+        self.notify(f"Tree: {said}", markup=False, timeout=1.5)
+        self.changed()
+
+    def action_tree_level(self, by: int) -> None:
+        """More or less of each node; behind the most comes what fits."""
+        tree = self.query_one(DraftTreeView)
+        tree.look.set_level((tree.look.level + by) % (MOST_DETAIL + 1))
+        tree.look_changed()
+        said = f"level {tree.look.level} of {MOST_DETAIL}" if tree.look.level else "what fits"
+        self.notify(f"Of each node: {said}", markup=False, timeout=1.5)
+        self.changed()
+
+    def action_tree_jump(self, landmark: Landmark) -> None:
+        """Point at a place worth seeing."""
+        tree = self.query_one(DraftTreeView)
+        tree.focus()
+        tree.jump(landmark)
+        self._inspected()
+
+    def action_tree_search(self) -> None:
+        """Type what to look for in the tree."""
+        tree = self.query_one(DraftTreeView)
+        if tree.shape is not None:
+            self.query_one(TreeSearch).open(tree.look.needle)
+
+    async def action_tree_next(self, by: int) -> None:
+        """To the next match; without a search, decode one round."""
+        tree = self.query_one(DraftTreeView)
+        if tree.look.needle:
+            tree.next_match(by)
+            self._inspected()
+        elif by > 0:
+            await self.run_action("step_round")
+
+    def on_tree_search_typed(self, message: TreeSearch.Typed) -> None:
+        tree = self.query_one(DraftTreeView)
+        tree.search(message.text)
+        self._tell_matches()
+        self._inspected()
+
+    def on_tree_search_next(self, message: TreeSearch.Next) -> None:
+        self.query_one(DraftTreeView).next_match(message.by)
+        self._tell_matches()
+        self.changed()
+
+    def on_tree_search_left(self, message: TreeSearch.Left) -> None:
+        tree = self.query_one(DraftTreeView)
+        if not message.kept:
+            tree.search("")
+        tree.focus()
+        self.changed()
+
+    def _tell_matches(self) -> None:
+        look = self.query_one(DraftTreeView).look
+        place = look.found.index(look.cursor) + 1 if look.cursor in look.found else 0
+        said = f"{place} of {len(look.found)}" if look.found else "no match" if look.needle else ""
+        self.query_one(TreeSearch).tell(said)
 
     def on_draft_tree_view_pointed(self, message: DraftTreeView.Pointed) -> None:
         self._inspected()

@@ -8,11 +8,12 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.strip import Strip
 
-from ddtree_tui.draft_shape import FOLD, DraftShape, folded_node
+from ddtree_tui.draft_shape import FOLD, ROOT, DraftShape, folded_node
 from ddtree_tui.escape import SPACE
 from ddtree_tui.glyphs import State
 from ddtree_tui.keys import pane_bindings
 from ddtree_tui.labels import Labels
+from ddtree_tui.minimap import MapCell, line_of, minimap
 from ddtree_tui.tree_layout import lay_out
 from ddtree_tui.tree_look import Landmark, TreeLook
 from ddtree_tui.tree_parts import Part, TreeLayout
@@ -20,11 +21,18 @@ from ddtree_tui.tree_spots import Spot, Way, hit, spots_of, step
 from ddtree_tui.widgets import tree_keys
 from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
 
+MAP_CELLS = 1
+"""Kept free on the right for the map of a tall drawing."""
+
 
 class DraftTreeView(ScrolledLines, can_focus=True):
     """Shows one round at a time. Unless unfolded it folds the least probable branches to fit its height."""
 
-    ROLES = (*(state.value for state in State), "line", "probability", "depth", "note", "space", "cursor")
+    ROLES = (
+        *(state.value for state in State),
+        *("line", "probability", "depth", "note", "space", "cursor", "found", "trail"),
+        *("map", "map-cursor", "map-found"),
+    )
     COMPONENT_CLASSES = set(ROLES)
     BINDINGS = [
         *pane_bindings(tree_keys.KEYS),
@@ -48,6 +56,9 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         self._labels: Labels | None = None
         self._layout_made: TreeLayout | None = None
         self._spots_made: dict[int, Spot] | None = None
+        self._map_made: list[MapCell] | None = None
+        self._trail: frozenset[int] = frozenset()
+        self._found: frozenset[int] = frozenset()
 
     @property
     def hidden(self) -> int:
@@ -64,13 +75,20 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         if shape is not self._shape:
             self.look.enter_round(shape)
         self._shape, self._labels = shape, labels
+        self._find()
         self._draw_anew()
 
     def toggle_unfolded(self) -> None:
         """Show every node, scrolling, or fold to the height again."""
         self.look.unfold_all()
-        self.scroll_to(0, 0, animate=False)
+        self.look_changed()
+
+    def look_changed(self) -> None:
+        """Draw in another way, from the top unless there is a cursor."""
+        if self.look.cursor is None:
+            self.scroll_to(0, 0, animate=False)
         self._draw_anew()
+        self._scroll_to_cursor()
 
     def toggle_fold(self, place: int) -> None:
         """Open what hides below a place, or close it."""
@@ -89,6 +107,8 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         self.look.cursor = place
         if drawn:
             self.forget_strips()
+            self._map_made = None
+            self._mark_trail()
             self.refresh()
         else:
             self._draw_anew()
@@ -98,6 +118,20 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         """Point at the end of the accepted path, at what was missed there, or at the best refused branch."""
         if self._shape is not None and (place := self.look.landmark(self._shape, landmark)) is not None:
             self.put_cursor(place)
+
+    def search(self, text: str) -> None:
+        """Mark what matches, and point at the first match from the cursor on."""
+        self.look.needle = text
+        before = self.look.cursor
+        self._find()
+        if before not in self.look.found:
+            self._point_at_match(1)
+        self._draw_anew()
+        self._scroll_to_cursor()
+
+    def next_match(self, by: int) -> None:
+        """Point at the match after or before the cursor."""
+        self._point_at_match(by)
 
     def move(self, way: Way) -> None:
         """Move the cursor one step; to a child that is folded away by unfolding it."""
@@ -113,6 +147,11 @@ class DraftTreeView(ScrolledLines, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         lines = self._layout_made.lines if self._layout_made else []
         offset = event.get_content_offset(self)
+        room = self.scrollable_content_region.size
+        if offset is not None and offset.x == room.width - MAP_CELLS and self._map():
+            middle = line_of(offset.y, room.height, len(lines)) - room.height // 2
+            self.scroll_to(y=middle, animate=False)
+            return
         line = offset.y + self.scroll_offset.y if offset is not None else len(lines)
         if offset is None or line >= len(lines):
             return
@@ -129,6 +168,14 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         self._draw_anew()
         self._scroll_to_cursor()
 
+    def render_line(self, y: int) -> Strip:
+        strip, cells = super().render_line(y), self._map()
+        if y >= len(cells):
+            return strip
+        width = self.scrollable_content_region.width - MAP_CELLS
+        cell = Segment(cells[y].glyph, self.role_style(cells[y].role))
+        return Strip.join([strip.crop(0, width), Strip([cell], MAP_CELLS)])
+
     def draw_line(self, line: int) -> Strip:
         lines = self._layout_made.lines if self._layout_made else []
         if line >= len(lines):
@@ -138,8 +185,13 @@ class DraftTreeView(ScrolledLines, can_focus=True):
     def _segments(self, part: Part) -> list[Segment]:
         role = part.role.value if isinstance(part.role, State) else part.role
         style = self.role_style(role)
-        if part.place is not None and part.place == self.look.cursor and isinstance(part.role, State):
-            return [Segment(part.text, style + self.role_style("cursor"))]
+        if part.place is not None and isinstance(part.role, State):
+            if part.place == self.look.cursor:
+                return [Segment(part.text, style + self.role_style("cursor"))]
+            if part.place in self._found:
+                style += self.role_style("found")
+            elif part.place in self._trail:
+                style += self.role_style("trail")
         if SPACE not in part.text:
             return [Segment(part.text, style)]
         # The sign for a space is there to be looked up, not to be read: it stays in the background.
@@ -156,6 +208,38 @@ class DraftTreeView(ScrolledLines, can_focus=True):
             self._spots_made = spots_of(self._layout_made) if self._layout_made else {}
         return self._spots_made
 
+    def _map(self) -> list[MapCell]:
+        """The map beside a drawing that is taller than its window; nothing beside others."""
+        if self._map_made is None:
+            self._map_made = []
+            layout, shape, height = self._layout_made, self._shape, self.scrollable_content_region.height
+            if layout is not None and shape is not None and len(layout.lines) > height > 0:
+                look = self.look
+                self._map_made = minimap(layout, shape, height, cursor=look.cursor, found=look.found)
+        return self._map_made
+
+    def _find(self) -> None:
+        """Look for what was searched for in the shown round."""
+        shape, labels = self._shape, self._labels
+        tokens: dict[int, int | None] = {}
+        if shape is not None and self.look.needle:
+            places = [ROOT, *range(len(shape.states)), *shape.extras(shape.end)]
+            tokens = {place: shape.token(place) for place in places}
+        if labels is not None:
+            self.look.find({place: labels(token)[0] for place, token in tokens.items() if token is not None})
+        self._found = frozenset(self.look.found)
+
+    def _point_at_match(self, by: int) -> None:
+        if (place := self.look.next_found(by)) is not None:
+            self.put_cursor(place)
+
+    def _mark_trail(self) -> None:
+        """In the dense drawing, where no lines do: what the cursor's node hangs below, and what below it."""
+        cursor, shape = self.look.cursor, self._shape
+        dense = self.look.arranged(self.app.size.width) == "dense"
+        marked = [*shape.path(cursor), *shape.below(cursor)] if dense and shape and cursor is not None else []
+        self._trail = frozenset(marked)
+
     def _scroll_to_cursor(self) -> None:
         """Bring the cursor into view, with a few lines around it where there is room."""
         cursor = self.look.cursor
@@ -171,7 +255,8 @@ class DraftTreeView(ScrolledLines, can_focus=True):
     def _draw_anew(self) -> None:
         room = self.scrollable_content_region.size
         self.forget_strips()
-        self._spots_made = None
+        self._spots_made = self._map_made = None
+        self._mark_trail()
         if self._shape is None or self._labels is None or not room.width:
             self._layout_made = None
             self.set_extent(0, 0)
@@ -179,7 +264,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
             self._layout_made = layout = lay_out(
                 self._shape,
                 self._labels,
-                room.width,
+                room.width - MAP_CELLS,
                 None if self.look.unfolded else max(1, room.height),
                 arrangement=self.look.arranged(self.app.size.width),
                 level=self.look.level,

@@ -15,6 +15,7 @@ from ddtree_tui.widgets.round_heading import RoundHeading, looking
 from ddtree_tui.widgets.stats import DEFAULT_BLOCK, Numbers, Stats
 from ddtree_tui.widgets.timeline import Timeline
 from ddtree_tui.widgets.transcript import Transcript
+from ddtree_tui.widgets.tree_search import TreeSearch
 from engine.events import Round
 
 ZOOMS = ("", "-only-tree", "-only-text")
@@ -43,6 +44,7 @@ class RunView(Vertical):
             yield Stats(id="stats")
             yield NodeDetail(id="detail")
         yield RoundHeading(id="heading")
+        yield TreeSearch(id="tree-search")
         yield DraftTreeView(id="tree")
         yield Timeline(id="timeline")
 

@@ -218,3 +218,134 @@ async def test_the_near_miss_has_its_reason() -> None:
         assert tree.look.cursor == NEAR_MISS
         assert "near miss · depth" in play.part("#detail")
         assert "the tree's least has p" in play.part("#detail")
+
+
+async def test_layouts_in_turn() -> None:
+    async with replaying(recorded(200)) as play:
+        tree = tree_of(play)
+        assert "┬" in play.part("#tree")
+        await play.pilot.press("v")
+        await play.settle()
+        assert tree.look.arrangement == "indented"
+        assert "┬" not in play.part("#tree")
+        assert "├ 1" in play.part("#tree") or "└ 1" in play.part("#tree")
+        await play.pilot.press("v")
+        await play.settle()
+        assert "nodes, p " in play.part("#tree")
+        assert tree.hidden == 0
+        await play.pilot.press("c", "right", "left", "down", "enter", "left")  # moves as in the others
+        assert tree.look.cursor in tree._spots()
+        await play.pilot.press("v")
+        await play.settle()
+        assert tree.look.arrangement is None
+        assert "┬" in play.part("#tree")
+
+
+async def test_levels_of_detail() -> None:
+    async with replaying(recorded(16)) as play:
+        tree, seen = tree_of(play), []
+        await play.pilot.press("home", "e")
+        for level in range(6):
+            await play.settle()
+            assert tree.look.level == level % 5
+            seen.append(play.part("#tree"))
+            await play.pilot.press("d")
+        assert seen[5] == seen[0]
+        assert len(set(seen[1:5])) == 4
+        assert " #0" in seen[4]
+        assert " #0 " not in seen[3]
+        await play.pilot.press("D")
+        assert tree.look.level == 0
+
+
+async def test_folding_all_leaves_the_accepted_path() -> None:
+    async with replaying(recorded(200)) as play:
+        tree = tree_of(play)
+        await play.pilot.press("home", "B", "E")
+        await play.settle()
+        shape = tree.shape
+        assert shape is not None
+        assert tree.hidden == len(shape.states) - len(shape.round.accepted)
+        assert tree.look.cursor == shape.end
+        await play.pilot.press("e")
+        assert tree.hidden == 0
+
+
+async def test_jumps() -> None:
+    async with replaying(recorded(200)) as play:
+        tree, pilot = tree_of(play), play.pilot
+        await pilot.press("home", "L")
+        shape = tree.shape
+        assert shape is not None
+        assert tree.look.cursor == shape.end
+        await pilot.press("M")
+        assert tree.look.cursor in (BONUS, NEAR_MISS)
+        await pilot.press("B")
+        assert tree.look.cursor is not None
+        assert shape.state(tree.look.cursor) is State.REJECTED
+        refused = [node for node, state in enumerate(shape.states) if state is State.REJECTED]
+        assert shape.weights[tree.look.cursor] == max(shape.weights[node] for node in refused)
+        await play.settle()
+        assert "rejected · depth" in play.part("#detail")
+
+
+async def test_searching_the_tree() -> None:
+    async with replaying(recorded(200)) as play:
+        tree, pilot = tree_of(play), play.pilot
+        await pilot.press("home")
+        shape = tree.shape
+        assert shape is not None
+        labels = play.controller.session.labels
+        hidden = next(
+            labels(shape.round.nodes.ids[node])[0].strip("␣")
+            for node in reversed(range(len(shape.states)))
+            if node not in tree._spots() and labels(shape.round.nodes.ids[node])[0].strip("␣").isalpha()
+        )
+        await pilot.press("slash")
+        await play.type(hidden)
+        await play.settle()
+        matches = [place for place in [ROOT, *shape.subtree(ROOT)] if hidden in labels(shape.token(place))[0]]  # type: ignore[arg-type]
+        assert sorted(tree.look.found) == sorted(matches)
+        assert tree.look.cursor in matches
+        assert f"of {len(matches)}" in play.part("#tree-search")
+        seen = {tree.look.cursor}
+        for _ in range(len(matches)):
+            await pilot.press("down")
+            seen.add(tree.look.cursor)
+            assert tree.look.cursor in tree._spots()
+        assert seen == set(matches)
+        await pilot.press("enter")
+        assert play.app.focused is tree
+        assert not play.app.query_one("#tree-search").region
+        at = tree.look.cursor
+        await pilot.press("n", "N")
+        assert tree.look.cursor == at
+        await pilot.press("slash", "[", "escape")
+        await play.settle()
+        assert tree.look.needle == ""
+        assert play.app.focused is tree
+        await pilot.press("slash")
+        await play.type("nowhere")
+        await play.settle()
+        assert "no match" in play.part("#tree-search")
+        await pilot.press("escape", "escape")
+        assert tree.look.cursor is None
+
+
+async def test_a_tall_tree_has_a_map() -> None:
+    async with replaying(recorded(200)) as play:
+        tree, pilot = tree_of(play), play.pilot
+        await pilot.press("home", "e")
+        await play.settle()
+        height = tree.scrollable_content_region.height
+        assert len(tree._map()) == height
+        lines = play.part("#tree").splitlines()
+        column = tree.scrollable_content_region.width - 1 + tree.styles.padding.left
+        assert any("✓" in line[column - 2 : column + 2] for line in lines)
+        await pilot.click(DraftTreeView, offset=(column, tree.styles.padding.top + height - 1))
+        await play.settle()
+        assert tree.scroll_offset.y > 0
+        assert tree.look.cursor is None
+        await pilot.press("c")
+        await play.settle()
+        assert any(cell.role == "map-cursor" for cell in tree._map())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +12,9 @@ from rich.cells import cell_len
 
 from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
 from ddtree_tui.escape import decode_bytes, token_label
-from ddtree_tui.glyphs import GLYPHS, State
+from ddtree_tui.glyphs import GLYPHS, State, probability
 from ddtree_tui.tree_folds import prune
-from ddtree_tui.tree_layout import lay_out
+from ddtree_tui.tree_layout import MOST_DETAIL, Arrangement, lay_out
 from ddtree_tui.tree_parts import TreeLayout
 from engine.events import Round
 from engine.settings import DecodeSettings, Mode
@@ -177,3 +179,41 @@ def test_the_near_miss_names_token_and_rank() -> None:
             assert f"✗→{token} #{round_.miss.rank}" in lines
             return
     pytest.fail("no near miss in fifty rounds")
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, budgets, st.sampled_from(("horizontal", "indented")), st.integers(1, MOST_DETAIL))
+def test_levels_of_detail_say_more_and_more(
+    seed: int, budget: int, arrangement: Arrangement, level: int
+) -> None:
+    round_ = drawn(seed, budget)
+    shape = DraftShape.of(round_)
+    layout = lay_out(shape, label, 78, None, arrangement=arrangement, level=level)
+    assert layout.width == max(cell_len(line) for line in text_of(layout))
+    parts = [part for line in layout.lines for part in line]
+    places = [part.place for part in parts if isinstance(part.role, State) and part.place is not None]
+    assert sorted(place for place in places if place >= 0) == list(range(len(round_.nodes.ids)))
+    numbers = {part.place: part.text for part in parts if part.role == "probability"}
+    nodes = round_.nodes
+    for node, rank in enumerate(nodes.ranks):
+        if level < 3:
+            assert node not in numbers
+            continue
+        assert probability(math.exp(nodes.logprobs[node])) in numbers[node]
+        assert (f" #{rank}" in numbers[node]) == (level == 4)
+        verified = round_.target.ids[nodes.parents[node] + 1] == nodes.ids[node]
+        assert (" t" in numbers[node]) == (level == 4 and verified)
+    if level == 1:
+        labels = [part for part in parts if isinstance(part.role, State) and part.place in range(1024)]
+        assert all(cell_len(part.text) <= 1 + 4 for part in labels)
+    lower = lay_out(shape, label, 78, None, arrangement=arrangement, level=max(1, level - 1))
+    assert lower.width <= layout.width
+
+
+def test_the_targets_probability_comes_from_the_details_where_it_chose_another_token() -> None:
+    round_ = Recording(4).round(DecodeSettings(budget=64, detail=True), 0, 50, 7)
+    shape = DraftShape.of(round_)
+    assert round_.target_topk is not None
+    known = [node for node in range(64) if shape.target_logprob(node) is not None]
+    chosen = [n for n in known if round_.target.ids[round_.nodes.parents[n] + 1] == round_.nodes.ids[n]]
+    assert len(known) > len(chosen) > 0

@@ -105,10 +105,9 @@ def test_landmarks() -> None:
 
 
 def test_the_search_goes_around() -> None:
-    shape = DraftShape.of(hand_made(bonus=7, accepted=[0]))
     labels = {ROOT: "Once", 0: "␣Upon", 1: "␣a", 2: "␣up", BONUS: "x"}
     look = TreeLook(needle=" UP")
-    look.find(shape, labels)
+    look.find(labels)
     assert look.found == [0, 2]
     assert look.next_found(1) == 0
     look.cursor = 0
@@ -117,5 +116,5 @@ def test_the_search_goes_around() -> None:
     look.cursor = 2
     assert look.next_found(1) == 0
     look.needle = ""
-    look.find(shape, labels)
+    look.find(labels)
     assert look.next_found(1) is None
