@@ -46,7 +46,7 @@ PROBABLE = ((0.1, "o"), (0.01, "•"))
 """There, nodes that were not reached, from these path probabilities on; below, the usual glyph."""
 
 MAP_CURSOR, MAP_FOUND, MAP_PATH = "◀", "◆", "✓"
-MAP_SHADES = "·░▒▓"
+MAP_SHADES = " ░▒▓"
 """On the map of a tall drawing: what is there, else how probable its best branch is."""
 
 BARS = " ▁▂▃▄▅▆▇█"
