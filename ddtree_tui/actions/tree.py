@@ -39,9 +39,9 @@ KEYS = (
         "tree_level(1)",
         "more of each node, 1 to 4, or what fits",
         "More of each node",
-        free="d",
+        free="o",
     ),
-    Key("tree.less", "tree_level(-1)", "less of each node", free="D"),
+    Key("tree.less", "tree_level(-1)", "less of each node", free="O"),
     *tree_keys.KEYS,
 )
 

@@ -16,7 +16,6 @@ from ddtree_tui.widgets.stats import DEFAULT_BLOCK, Numbers, Stats
 from ddtree_tui.widgets.timeline import Timeline
 from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import TreeSearch
-from engine.events import Round
 
 ZOOMS = ("", "-only-tree", "-only-text")
 
@@ -34,7 +33,7 @@ class RunView(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._shown: Round | None = None
+        self._shown: tuple[Answer | None, int] = (None, 0)
         self._timeline_key: tuple[int, int | None, int, int] | None = None
 
     def compose(self) -> ComposeResult:
@@ -55,10 +54,10 @@ class RunView(Vertical):
         answer, round_ = session.rounds[index] if index is not None else (None, None)
         shown_in_answer = index - answer.first_round if answer is not None and index is not None else 0
         tree = self.query_one(DraftTreeView)
-        if round_ is not self._shown:
-            self._shown = round_
+        if self._shown[0] is not answer or self._shown[1] != shown_in_answer:
+            self._shown = (answer, shown_in_answer)
             tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
-        self._show_detail(session, answer, live)
+        self._show_detail(session, answer, shown_in_answer, live)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
         key = (count, index, len(session.overview.divergent), id(session.overview))
         if key != self._timeline_key:
@@ -76,14 +75,14 @@ class RunView(Vertical):
         if following:
             self.add_class(following)
 
-    def _show_detail(self, session: Session, answer: Answer | None, live: bool) -> None:
+    def _show_detail(self, session: Session, answer: Answer | None, shown_in_answer: int, live: bool) -> None:
         """What the cursor in the tree is at, while there is one."""
         tree = self.query_one(DraftTreeView)
         shape, cursor = tree.shape, tree.look.cursor
         self.set_class(cursor is not None, "-inspecting")
         facts = None
         if shape is not None and cursor is not None and answer is not None:
-            last = shape.round is answer.rounds[-1]
+            last = shown_in_answer == len(answer.rounds) - 1
             stop_ids = answer.prefilled.stop_ids if answer.prefilled else ()
             facts = facts_of(
                 shape,

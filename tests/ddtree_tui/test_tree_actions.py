@@ -249,12 +249,12 @@ async def test_levels_of_detail() -> None:
             await play.settle()
             assert tree.look.level == level % 5
             seen.append(play.part("#tree"))
-            await play.pilot.press("d")
+            await play.pilot.press("o")
         assert seen[5] == seen[0]
         assert len(set(seen[1:5])) == 4
         assert " #0" in seen[4]
         assert " #0 " not in seen[3]
-        await play.pilot.press("D")
+        await play.pilot.press("O")
         assert tree.look.level == 0
 
 
