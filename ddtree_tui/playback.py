@@ -15,7 +15,8 @@ while all of a long recording comes."""
 
 
 class Playback:
-    """Times are seconds; ``now`` is any clock that only moves forward."""
+    """Times are seconds; ``now`` is any clock that only moves forward. Packed events are taken over: those
+    that have come are kept no longer."""
 
     def __init__(self, events: Sequence[AnyEvent]) -> None:
         self._events = events if isinstance(events, PackedEvents) else PackedEvents(events)
@@ -74,7 +75,7 @@ class Playback:
             self._next += 1
         if self.over:
             self._position, self._since = self.duration, None
-        return self._events[first : self._next]
+        return self._events.hand_over(first, self._next)
 
     def finish(self) -> None:
         """Let everything that is left come at once."""

@@ -11,13 +11,14 @@ from typing import NamedTuple, overload
 
 import msgspec
 
-from engine.events import AnyEvent, Miss, Round
+from engine.events import AnyEvent, Miss, Round, Tokens
 
 KEPT = 32
 """Unpacked rounds that are kept, so that looking at a few again and again costs nothing."""
 
 _ENCODER = msgspec.msgpack.Encoder()
 _ROUND = msgspec.msgpack.Decoder(Round)
+_EVENT = msgspec.msgpack.Decoder(Round | Tokens)
 
 
 class RoundSummary(NamedTuple):
@@ -87,7 +88,7 @@ class PackedRounds(Sequence[Round]):
 
 
 class PackedEvents(Sequence[AnyEvent]):
-    """The events of a run, in order, the rounds among them packed.
+    """The events of a run, in order, those that are large or many packed.
 
     Attributes:
         kinds: the type of each event.
@@ -105,7 +106,13 @@ class PackedEvents(Sequence[AnyEvent]):
         """Add the next event."""
         self.kinds.append(type(event))
         self.times.append(event.t)
-        self._events.append(_ENCODER.encode(event) if isinstance(event, Round) else event)
+        self._events.append(_ENCODER.encode(event) if isinstance(event, Round | Tokens) else event)
+
+    def hand_over(self, first: int, end: int) -> list[AnyEvent]:
+        """The events from ``first`` up to ``end``, which are then kept no longer; their kinds and times are."""
+        events = self[first:end]
+        self._events[first:end] = [b""] * len(events)
+        return events
 
     def __len__(self) -> int:
         return len(self._events)
@@ -128,4 +135,8 @@ class PackedEvents(Sequence[AnyEvent]):
 
 
 def _unpacked(event: AnyEvent | bytes) -> AnyEvent:
-    return _ROUND.decode(event) if isinstance(event, bytes) else event
+    if not isinstance(event, bytes):
+        return event
+    if not event:
+        raise LookupError("the event has been handed over")
+    return _EVENT.decode(event)

@@ -22,6 +22,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import msgspec
+from make_recording import VOCABULARY as WORDS
 from make_recording import Recording as Synthetic
 from playing import options_for
 
@@ -30,12 +31,14 @@ from ddtree_tui.playback import Playback
 from ddtree_tui.playground import PlaygroundApp
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.runs_folder import paths_of
-from engine.events import AnyEvent, Prefilled, Round, Tokens
+from engine.events import AnyEvent, Round, Tokens
 from engine.recording import Recording
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
 
 VOCABULARY = 150_000
+FIRST = len(WORDS)
+"""The text is of the synthetic words, the trees of ids beyond them."""
 MB = 1e6
 
 
@@ -77,17 +80,16 @@ def long_run(rounds: int, budget: int, seed: int = 0) -> Iterator[AnyEvent]:
     settings = DecodeSettings(budget=budget)
     for event in synthetic.answer("A long run.", settings=settings, rounds=rounds):
         if not isinstance(event, Round):
-            if isinstance(event, Prefilled):
-                yield Tokens(pieces={str(i): f" word{i}" for i in event.prompt_ids})
             yield event
             continue
         nodes, target = event.nodes, event.target
         # The same token for the same rank at the same depth, another one elsewhere.
         listed = [
-            (depth * 104_729 + rank * 31_337 + event.index * 7_919) % VOCABULARY
+            FIRST + (depth * 104_729 + rank * 31_337 + event.index * 7_919) % VOCABULARY
             for depth, rank in zip(nodes.depths, nodes.ranks, strict=True)
         ]
-        chosen = [rng.randrange(VOCABULARY) if rng.random() < 0.5 else rng.randrange(300) for _ in target.ids]
+        reach = (300, VOCABULARY)
+        chosen = [FIRST + rng.randrange(reach[rng.random() < 0.5]) for _ in target.ids]
         spread = msgspec.structs.replace(
             event,
             nodes=msgspec.structs.replace(nodes, ids=listed, logprobs=[round(x, 4) for x in nodes.logprobs]),

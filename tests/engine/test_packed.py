@@ -80,6 +80,10 @@ def test_events_come_back_equal(events: list[Round | Tokens | Failed]) -> None:
     assert packed.kinds == [type(event) for event in events]
     assert packed.times == [event.t for event in events]
     assert packed[:2] == events[:2]
+    assert packed.hand_over(1, 3) == events[1:3]
+    assert packed[:1] == events[:1]
+    assert packed[3:] == events[3:]
+    assert packed.kinds == [type(event) for event in events]
 
 
 def round_of(nodes: int, index: int) -> Round:
