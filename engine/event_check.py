@@ -6,7 +6,7 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from engine.errors import EngineError
 from engine.events import AnyEvent, Candidates, Nodes, Prefilled, Round, Tokens
@@ -46,10 +46,11 @@ def _check_round(event: Round) -> None:
     nodes, count = event.nodes, len(event.nodes.ids)
     for name in Nodes.__struct_fields__:
         _require(len(getattr(nodes, name)) == count, f"{count} nodes have another number of {name}")
-    for node, parent in enumerate(nodes.parents):
-        _require(_ROOT <= parent < node, f"node {node} comes before its parent {parent}")
-        above = 0 if parent == _ROOT else nodes.depths[parent]
-        _require(nodes.depths[node] == above + 1, f"node {node} is not one deeper than its parent")
+    for node, (parent, depth) in enumerate(zip(nodes.parents, nodes.depths, strict=True)):
+        if not _ROOT <= parent < node:
+            raise _contradiction(f"node {node} comes before its parent {parent}")
+        if depth != 1 + (nodes.depths[parent] if parent != _ROOT else 0):
+            raise _contradiction(f"node {node} is not one deeper than its parent")
     for name in ("ids", "logprobs", "gaps"):
         _require(len(getattr(event.target, name)) == count + 1, f"the target has another number of {name}")
     parent = _ROOT
@@ -78,8 +79,8 @@ def _check_candidates(name: str, candidates: Candidates | None) -> None:
             _check_ids(name, row)
 
 
-def _check_ids(what: str, ids: Iterable[int]) -> None:
-    for token_id in ids:
+def _check_ids(what: str, ids: Sequence[int]) -> None:
+    for token_id in (min(ids, default=0), max(ids, default=0)):  # rounds have hundreds
         _require(0 <= token_id < 10**_ID_DIGITS, f"{token_id} is no token id ({what})")
 
 

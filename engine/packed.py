@@ -109,7 +109,7 @@ class PackedEvents(Sequence[AnyEvent]):
         self._events.append(_ENCODER.encode(event) if isinstance(event, Round | Tokens) else event)
 
     def hand_over(self, first: int, end: int) -> list[AnyEvent]:
-        """The events from ``first`` up to ``end``, which are then kept no longer; their kinds and times are."""
+        """The events from ``first`` up to ``end``, kept no longer then, but for their kinds and times."""
         events = self[first:end]
         self._events[first:end] = [b""] * len(events)
         return events
