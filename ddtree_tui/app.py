@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from ddtree_tui.controller import Controller
 from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.runs_folder import runs_folder
+
+LONG_BYTES = 4 * 2**20
+"""Recordings beyond this take a second or more to read, which is said."""
 
 
 def run_app(options: AppOptions) -> int:
@@ -37,6 +42,8 @@ def make_controller(options: AppOptions) -> Controller:
     if options.replay is not None:
         from engine.trace import read_trace
 
+        if options.replay.is_file() and options.replay.stat().st_size > LONG_BYTES:
+            print(f"Reading {options.replay} ...", file=sys.stderr)
         trace = read_trace(options.replay)
         controller = Controller(options.decode, playback=Playback(trace.events), log_path=options.log_path)
         if trace.notice:

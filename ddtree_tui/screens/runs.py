@@ -21,8 +21,10 @@ from ddtree_tui.runs_folder import RecordedRun, recorded_runs
 from ddtree_tui.runs_list import heading, matching, row
 from ddtree_tui.screens.confirm import ConfirmScreen
 
-AT_ONCE = 100
-"""Runs that come into the list together."""
+FIRST_BATCH, BATCH = 50, 1000
+"""Runs that come into the list together: a screen full at once, then many."""
+MOST_LINES = 400
+"""Beyond, one searches."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,14 @@ class RunsScreen(ModalScreen[Chosen]):
         """Read what the runs are; the newest are listed while the older are still read."""
         worker = get_current_worker()
         found: list[RecordedRun] = []
+        batch = FIRST_BATCH
         for run in recorded_runs(self._folder):
             if worker.is_cancelled:
                 return
             found.append(run)
-            if len(found) == AT_ONCE:
+            if len(found) >= batch:
                 self.app.call_from_thread(self._take, found, True)
-                found = []
+                found, batch = [], BATCH
         self.app.call_from_thread(self._take, found, False)
 
     def _take(self, runs: list[RecordedRun], more: bool) -> None:
@@ -120,7 +123,8 @@ class RunsScreen(ModalScreen[Chosen]):
         table = self.query_one(OptionList)
         kept = self.run
         width = table.scrollable_content_region.width - 2
-        self._listed = matching(self._runs, self.query_one(Input).value)
+        matches = matching(self._runs, self.query_one(Input).value)
+        self._listed = matches[:MOST_LINES]
         self.query_one("#runs-heading", Static).update(heading(width) if width > 0 else "")
         now = self._clock()
         table.clear_options()
@@ -128,8 +132,10 @@ class RunsScreen(ModalScreen[Chosen]):
             table.add_options(row(run, width, now) for run in self._listed)
         if self._listed:
             table.highlighted = self._listed.index(kept) if kept in self._listed else 0
-        found, all_ = len(self._listed), counted(len(self._runs), "run")
+        found, all_ = len(matches), counted(len(self._runs), "run")
         title = f"Recorded runs: {all_}" if found == len(self._runs) else f"Recorded runs: {found} of {all_}"
+        if found > MOST_LINES:
+            title += f", the newest {MOST_LINES} listed"
         if self._reading:
             title += ", reading ..."
         self.query_one("#runs-title", Static).update(title)

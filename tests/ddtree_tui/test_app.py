@@ -53,3 +53,14 @@ def test_a_trace_that_cannot_be_made_is_refused_before_the_screen(tmp_path: Path
     with pytest.raises(EngineError) as raised:
         make_controller(options_for(DecodeSettings(), trace=tmp_path / "no" / "folder" / "run.jsonl"))
     assert raised.value.kind == "trace_write"
+
+
+def test_that_a_long_recording_is_read_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = options_for(DecodeSettings(), replay=recording(tmp_path / "run.jsonl"))
+    make_controller(options)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("ddtree_tui.app.LONG_BYTES", 1000)
+    make_controller(options)
+    assert "Reading" in capsys.readouterr().err

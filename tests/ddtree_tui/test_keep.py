@@ -292,3 +292,18 @@ async def test_before_the_first_round_there_is_nothing_to_keep(state: Path) -> N
         await play.pilot.pause(0.1)
         assert len(play.app.screen_stack) == 1
         assert len(play.app._notifications) == 2
+
+
+async def test_of_very_many_runs_the_newest_are_listed_and_all_are_searched(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ddtree_tui.screens.runs.MOST_LINES", 3)
+    monkeypatch.setattr("ddtree_tui.screens.runs.FIRST_BATCH", 2)
+    recorded(state, *(f"word{number}x" for number in range(6)), rounds=2)
+    async with playing() as play:
+        screen = await runs_screen(play)
+        assert "Recorded runs: 6 runs, the newest 3 listed" in play.text()
+        assert [run.prompt for run in screen._listed] == ["word5x", "word4x", "word3x"]
+        await play.type("d0x")
+        await play.pilot.pause(0.1)
+        assert [run.prompt for run in screen._listed] == ["word0x"]
