@@ -3,6 +3,8 @@ state each, which the others are measured against."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import triton
 import triton.language as tl
@@ -10,7 +12,7 @@ from torch import Tensor
 
 from engine.kernels.delta import TreeSolution
 from engine.kernels.jit.delta_state import one_row
-from engine.kernels.jit.delta_tree import _prepare, _solve, _whole
+from engine.kernels.jit.delta_tree import _couple, _outputs, _prepare, _solve, _substitute
 from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, packed, power_of_two
 
 SMALL, LARGE = 16, 64
@@ -76,15 +78,14 @@ def tree_delta(
     out: Tensor | None = None,
     u: Tensor | None = None,
     decay: Tensor | None = None,
-    whole: bool | None = None,
-    tiles: tuple[int, int] | None = None,
-    warps: tuple[int, int] | None = None,
+    tiles: Sequence[int] | None = None,
+    warps: Sequence[int] | None = None,
 ) -> tuple[Tensor, TreeSolution]:
     """``engine.kernels.delta.tree_delta``.
 
     Args:
-        whole: one kernel instead of two; for at most SMALL rows below the root.
-        tiles: value columns of a program, of the first kernel and of the second.
+        tiles: value columns of a program of each kernel, in the order of their launch: two kernels for one
+            block of rows, four for more.
         warps: of 32 threads, a program of each.
 
     The defaults are what was fastest on an H200 with 48 heads (``sweep_delta.py``).
@@ -96,39 +97,48 @@ def tree_delta(
     u = q.new_empty(R, HV, DV, dtype=torch.float32) if u is None else packed(u)
     decay = q.new_empty(R, HV, dtype=torch.float32) if decay is None else packed(decay)
     solution = TreeSolution(k, u, decay)
-    small = R <= 1 + SMALL
-    block = SMALL if small else LARGE
+    block = SMALL if R <= 1 + SMALL else LARGE
+    blocks = triton.cdiv(R - 1, block)
+    single, padded, pairs = blocks <= 1, blocks * block, blocks * (blocks + 1) // 2
     BDK = max(MIN_DOT, power_of_two(DK))
     widest = max(MIN_DOT, power_of_two(DV))
-    tile, tile_solve = (min(size, widest) for size in tiles or ((32, 32) if small else (64, 32)))
-    tensors = q, k, v, g, beta, visible, state, out, u, decay
-    rows = q.stride(0), q.stride(1), k.stride(0), k.stride(1), v.stride(0), v.stride(1), g.stride(0)
-    shape = HV // HK, DK, DV, BDK, tile, block
+    tiles = [min(size, widest) for size in tiles or (32, 32, 32, 32)]
+    warps = warps or (4, 4, 4, 4)
+    columns = [triton.cdiv(DV, size) for size in tiles]
+    group, tensors = HV // HK, (q, k, v, g, beta, visible, state, out, u, decay)
+    strides = q.stride(0), q.stride(1), k.stride(0), k.stride(1), v.stride(0), v.stride(1), g.stride(0)
+    v_beta = v.stride(0), v.stride(1), beta.stride(0)
     with on_device(q):
         if R == 1:
             one_row(q, k, v, g, beta, state, out, u, decay, 4)
-        elif small and whole is not False:
-            warp, _ = warps or (2, 2)
-            _whole[(triton.cdiv(DV, tile), HV)](
-                *tensors, *rows, beta.stride(0), R, HV, *shape, min(warp, BDK // MIN_DOT), num_warps=warp
-            )
-        else:
-            warp, warp_solve = warps or (4, 4)
-            blocks, columns = triton.cdiv(R - 1, block), triton.cdiv(DV, tile)
-            padded = blocks * block
-            inverses, gammas = q.new_empty(2, HV, blocks, block, block, dtype=torch.float32)
-            similar, scores = q.new_empty(2, HK, padded, padded, dtype=torch.float32)
-            base = torch.empty_like(u)
-            tasks = HV * columns + HV * blocks + HK * blocks * (2 * blocks - 1)
-            _prepare[(tasks,)](
-                *tensors, inverses, gammas, similar, scores, base, *rows, beta.stride(0), R, HV, HK, blocks,
-                columns, *shape, blocks == 1, num_warps=warp, num_stages=1,
+            return out, solution
+        inverses = q.new_empty(HV, blocks, block, block, dtype=torch.float32)
+        # What ``_couple`` makes of several blocks; of a single one, Γ stands in place of the couplings.
+        couplings, weights = q.new_empty(2, HV, pairs, block, block, dtype=torch.float32)
+        similar, scores = q.new_empty(2, HK, padded, padded, dtype=torch.float32)
+        base = torch.empty_like(u)
+        tasks = HV * columns[0] + HV * blocks + HK * blocks * (2 * blocks - 1)
+        _prepare[(tasks,)](
+            *tensors, inverses, couplings, similar, scores, base, *strides, beta.stride(0), R, HV, HK, blocks,
+            columns[0], group, DK, DV, BDK, tiles[0], block, single, num_warps=warps[0], num_stages=1,
+        )  # fmt: skip
+        if single:
+            _solve[(columns[1], HV)](
+                v, g, beta, out, u, decay, inverses, couplings, scores, base, *v_beta, R, HV, group,
+                DV, tiles[1], block, num_warps=warps[1],
             )  # fmt: skip
-            _solve[(triton.cdiv(DV, tile_solve), HV)](
-                v, g, beta, visible, out, u, decay, inverses, gammas, similar, scores, base, v.stride(0),
-                v.stride(1), beta.stride(0), R, HV, blocks, HV // HK, DV, tile_solve, block, blocks == 1,
-                num_warps=warp_solve, num_stages=2,
-            )  # fmt: skip
+            return out, solution
+        _couple[(blocks + columns[1], blocks, HV)](
+            v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, *v_beta, R, HV,
+            blocks, group, DV, tiles[1], block, num_warps=warps[1],
+        )  # fmt: skip
+        _substitute[(columns[2], HV)](
+            u, couplings, R, HV, blocks, DV, tiles[2], block, num_warps=warps[2], num_stages=2
+        )
+        _outputs[(columns[3], HV, blocks)](
+            g, out, u, decay, weights, base, R, HV, blocks, DV, tiles[3], block, num_warps=warps[3],
+            num_stages=2,
+        )  # fmt: skip
     return out, solution
 
 

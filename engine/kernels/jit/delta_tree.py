@@ -4,12 +4,15 @@ So the root needs no system: S_1 = e^{g_0} S_0 + k_0 u_0ᵀ is the state from wh
 unit lower triangular system, (I + L) U = r with L_ij = β_i Γ_ij (k_i·k_j), is cut into square blocks. G below
 is the decay from the root's children on.
 
-- ``_whole``: one small block of rows; a program takes a head and a tile of value columns, from first to last.
-- ``_prepare`` and ``_solve``: any blocks. The first does what can be done at once, one task a program: what
-  rows read from the state, S_1ᵀ k and S_1ᵀ q; the inverses of I + L_ii; the products k_i·k_j and q_i·k_j, per
-  key head, without the Γ of the value heads that share it. The second does, per head and tile of value
-  columns, what must be serial: block row by block row, with r_i = β_i (v_i - e^{G_i} S_1ᵀ k_i),
-  U_i = (I + L_ii)^{-1} (r_i - Σ_{j<i} L_ij U_j) and o_i = e^{G_i} S_1ᵀ q_i + Σ_{j≤i} Γ_ij (q_i·k_j) U_j.
+``_prepare`` does what can be done at once, one task a program: what rows read from the state, S_1ᵀ k and
+S_1ᵀ q; the inverses T_i of I + L_ii; the products k_i·k_j and q_i·k_j, per key head, without the Γ of the
+value heads that share it. What is left, with r_i = β_i (v_i - e^{G_i} S_1ᵀ k_i) and P_ij = Γ_ij (q_i·k_j):
+
+- ``_solve``: of one block, U = T r and o = e^G S_1ᵀ q + P U, per head and tile of value columns.
+- ``_couple``, ``_substitute`` and ``_outputs``: of more. Only U_i = T_i r_i - Σ_{j<i} M_ij U_j with
+  M_ij = T_i L_ij must be serial, and is no more than these products: the first of the three makes T_i r_i,
+  M_ij and P_ij before it, the last o_i = e^{G_i} S_1ᵀ q_i + Σ_{j≤i} P_ij U_j after it, all blocks at once.
+  With unit keys no entry of M exceeds 1, as none of T does: Γ β k_iᵀ Π (I - β k kᵀ) k_j, over rows between.
 
 A program runs through its code about once, so what takes time is how much code it is: operands are split for
 the tensor cores once, and results go through memory where cutting registers would take more instructions.
@@ -21,7 +24,7 @@ import triton
 import triton.language as tl
 
 from engine.kernels.jit.inverse import invert_16, invert_64
-from engine.kernels.jit.products import halves, product, product_of_halves, product_with_itself
+from engine.kernels.jit.products import product, product_with_itself
 
 
 @triton.jit
@@ -51,75 +54,9 @@ def _path_decay(seen, step):
 
 
 @triton.jit
-def _whole(
-    q, k, v, g, beta, visible, state, out, u, decay,
-    q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, R, HV,
-    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-    BLOCK: tl.constexpr, PARTS: tl.constexpr,
-):  # fmt: skip
-    """A root and at most BLOCK more rows. Warps share the sums over the key's dimensions: each takes a part
-    of these, (PARTS, BLOCK, BDK / PARTS) of the keys."""
-    W: tl.constexpr = BDK // PARTS
-    tile, head = tl.program_id(0), tl.program_id(1)
-    shared = head // group
-    rows = 1 + tl.arange(0, BLOCK)
-    values = tile * BV + tl.arange(0, BV)
-    dims = tl.arange(0, PARTS)[:, None] * W + tl.arange(0, W)[None, :]
-    inside = (dims[:, :, None] < DK) & (values[None, None, :] < DV)
-    s = tl.load(
-        state + head * DK * DV + dims[:, :, None] * DV + values[None, None, :], mask=inside, other=0.0
-    )
-    key = tl.load(k + shared * k_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
-    query = tl.load(q + shared * q_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
-    value = tl.load(v + head * v_head + values, mask=values < DV, other=0.0).to(tl.float32)
-    loss = tl.load(g + head).to(tl.float32)
-    first = tl.load(beta + head).to(tl.float32)
-    places = rows[None, :, None], dims[:, None, :]
-    known = (places[0] < R) & (places[1] < DK)
-    keys = tl.load(k + shared * k_head + places[0] * k_row + places[1], mask=known, other=0.0).to(tl.float32)
-    queries = tl.load(q + shared * q_head + places[0] * q_row + places[1], mask=known, other=0.0)
-    seen = _seen(visible, rows, rows, R)
-    step = tl.load(g + rows * g_row + head, mask=rows < R, other=0.0).to(tl.float32)
-    strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
-    wanted = (rows[:, None] < R) & (values[None, :] < DV)
-    v_i = tl.load(v + rows[:, None] * v_row + head * v_head + values[None, :], mask=wanted, other=0.0)
-
-    down = _path_decay(seen, step)
-    gamma = _gamma(seen, down, down)
-    key_high, key_low = halves(keys)
-    query_high, query_low = halves(queries.to(tl.float32))
-    high, low = tl.permute(key_high, [0, 2, 1]), tl.permute(key_low, [0, 2, 1])
-    lower = tl.sum(product_of_halves(key_high, key_low, high, low), axis=0)
-    lower *= tl.where(rows[:, None] > rows[None, :], strength[:, None] * gamma, 0.0)
-    inverse = invert_16(lower, rows[:, None] - 1, rows[None, :] - 1)
-    score = gamma * tl.sum(product_of_halves(query_high, query_low, high, low), axis=0)
-
-    s = s.to(tl.float32) * tl.exp(loss)
-    own = first * (value - tl.sum(tl.sum(s * key[:, :, None], axis=1), axis=0))
-    s += key[:, :, None] * own[None, None, :]
-    output = tl.sum(tl.sum(s * query[:, :, None], axis=1), axis=0)
-    tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
-    tl.store(u + head * DV + values, own, mask=values < DV)
-
-    kept = tl.exp(down)[:, None]
-    high, low = halves(s)
-    from_key = tl.sum(product_of_halves(key_high, key_low, high, low), axis=0)
-    right = strength[:, None] * (v_i.to(tl.float32) - kept * from_key)
-    outputs = kept * tl.sum(product_of_halves(query_high, query_low, high, low), axis=0)
-    solved = product(inverse, right)
-    outputs += product(score, solved)
-    place = (rows[:, None] * HV + head) * DV + values[None, :]
-    tl.store(u + place, solved, mask=wanted)
-    tl.store(out + place, outputs.to(out.dtype.element_ty), mask=wanted)
-    if tile == 0:
-        tl.store(decay + head, loss)
-        tl.store(decay + rows * HV + head, loss + down, mask=rows < R)
-
-
-@triton.jit
 def _invert_block(
     k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, head, i, blocks, R, HV,
-    group: tl.constexpr, DK: tl.constexpr, BDK: tl.constexpr, BLOCK: tl.constexpr,
+    group: tl.constexpr, DK: tl.constexpr, BDK: tl.constexpr, BLOCK: tl.constexpr, SINGLE: tl.constexpr,
 ):  # fmt: skip
     """(I + L_ii)^{-1}, and what else comes from the paths to a block's rows: Γ_ii and the decays."""
     local = tl.arange(0, BLOCK)
@@ -135,7 +72,8 @@ def _invert_block(
     lower *= tl.where(local[:, None] > local[None, :], strength[:, None] * gamma, 0.0)
     square = (head * blocks + i).to(tl.int64) * BLOCK * BLOCK
     place = square + local[:, None] * BLOCK + local[None, :]
-    tl.store(gammas + place, gamma)
+    if SINGLE:
+        tl.store(gammas + place, gamma)
     if BLOCK == 16:
         tl.store(inverses + place, invert_16(lower, local[:, None], local[None, :]))
     else:
@@ -231,7 +169,7 @@ def _prepare(
         task -= reads
         _invert_block(
             k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, task // blocks,
-            task % blocks, blocks, R, HV, group, DK, BDK, BLOCK,
+            task % blocks, blocks, R, HV, group, DK, BDK, BLOCK, SINGLE,
         )  # fmt: skip
     else:
         task -= reads + inverted
@@ -253,50 +191,119 @@ def _prepare(
 
 @triton.jit
 def _solve(
-    v, g, beta, visible, out, u, decay, inverses, gammas, similar, scores, base, v_row, v_head, beta_row,
-    R, HV, blocks,
-    group: tl.constexpr, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr, SINGLE: tl.constexpr,
+    v, g, beta, out, u, decay, inverses, gammas, scores, base, v_row, v_head, beta_row, R, HV,
+    group: tl.constexpr, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Block forward substitution; ``u`` holds S_1ᵀ k and is overwritten with the solution."""
+    """All of one block."""
     tile, head = tl.program_id(0), tl.program_id(1)
     values = tile * BV + tl.arange(0, BV)
     local = tl.arange(0, BLOCK)
-    padded = blocks * BLOCK
-    matrix = (head // group).to(tl.int64) * padded * padded
-    root = tl.load(g + head).to(tl.float32)
-    for i in range(blocks):
+    rows = 1 + local
+    wanted = (rows[:, None] < R) & (values[None, :] < DV)
+    place = (rows[:, None] * HV + head) * DV + values[None, :]
+    from_key = tl.load(u + place, mask=wanted, other=0.0)
+    from_query = tl.load(base + place, mask=wanted, other=0.0)
+    v_i = tl.load(v + rows[:, None] * v_row + head * v_head + values[None, :], mask=wanted, other=0.0)
+    strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
+    kept = tl.exp(tl.load(decay + rows * HV + head, mask=rows < R, other=0.0) - tl.load(g + head))[:, None]
+    square = local[:, None] * BLOCK + local[None, :]
+    inverse = tl.load(inverses + head * BLOCK * BLOCK + square)
+    score = tl.load(scores + (head // group) * BLOCK * BLOCK + square)
+    score *= tl.load(gammas + head * BLOCK * BLOCK + square)
+    own = product(inverse, strength[:, None] * (v_i.to(tl.float32) - kept * from_key))
+    tl.store(u + place, own, mask=wanted)
+    output = kept * from_query + product(score, own)
+    tl.store(out + place, output.to(out.dtype.element_ty), mask=wanted)
+
+
+@triton.jit
+def _couple(
+    v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, v_row, v_head, beta_row,
+    R, HV, blocks, group: tl.constexpr, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """M_ij and P_ij; or, in the programs after these, T_i r_i of a tile of columns, into ``u``."""
+    j, i, head = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    if (j <= i) | (j >= blocks):
+        local = tl.arange(0, BLOCK)
+        rows = 1 + i * BLOCK + local
+        square = local[:, None] * BLOCK + local[None, :]
+        inverse = tl.load(inverses + (head * blocks + i).to(tl.int64) * BLOCK * BLOCK + square)
+        strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
+        down = tl.load(decay + rows * HV + head, mask=rows < R, other=0.0)
+        if j <= i:
+            padded = blocks * BLOCK
+            line = (head // group).to(tl.int64) * padded * padded + (i * BLOCK + local[:, None]) * padded
+            line += j * BLOCK + local[None, :]
+            to = _square_of(head, i, j, blocks, BLOCK) + square
+            cols = 1 + j * BLOCK + local
+            across = tl.load(decay + cols * HV + head, mask=cols < R, other=0.0)
+            gamma = _gamma(_seen(visible, rows, cols, R), down, across)
+            tl.store(weights + to, gamma * tl.load(scores + line))
+            if j < i:
+                lower = strength[:, None] * gamma * tl.load(similar + line)
+                tl.store(couplings + to, product(inverse, lower))
+        else:
+            values = (j - blocks) * BV + tl.arange(0, BV)
+            wanted = (rows[:, None] < R) & (values[None, :] < DV)
+            place = (rows[:, None] * HV + head) * DV + values[None, :]
+            from_key = tl.load(u + place, mask=wanted, other=0.0)
+            from_v = v + rows[:, None] * v_row + head * v_head + values[None, :]
+            v_i = tl.load(from_v, mask=wanted, other=0.0).to(tl.float32)
+            kept = tl.exp(down - tl.load(g + head))[:, None]
+            own = product(inverse, strength[:, None] * (v_i - kept * from_key))
+            tl.store(u + place, own, mask=wanted)
+
+
+@triton.jit
+def _square_of(head, i, j, blocks, BLOCK: tl.constexpr):
+    """Where block (i, j) lies among those on and below the diagonal, of all heads."""
+    return (head * (blocks * (blocks + 1) // 2) + i * (i + 1) // 2 + j).to(tl.int64) * BLOCK * BLOCK
+
+
+@triton.jit
+def _substitute(u, couplings, R, HV, blocks, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr):
+    """What must be serial, of a tile of columns; ``u`` holds T_i r_i and is overwritten with the solution."""
+    tile, head = tl.program_id(0), tl.program_id(1)
+    values = tile * BV + tl.arange(0, BV)
+    local = tl.arange(0, BLOCK)
+    square = local[:, None] * BLOCK + local[None, :]
+    for i in range(1, blocks):
         rows = 1 + i * BLOCK + local
         wanted = (rows[:, None] < R) & (values[None, :] < DV)
         place = (rows[:, None] * HV + head) * DV + values[None, :]
-        from_key = tl.load(u + place, mask=wanted, other=0.0)
-        from_query = tl.load(base + place, mask=wanted, other=0.0)
-        v_i = tl.load(v + rows[:, None] * v_row + head * v_head + values[None, :], mask=wanted, other=0.0)
-        strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
-        down = tl.load(decay + rows * HV + head, mask=rows < R, other=0.0)
-        line = matrix + (i * BLOCK + local[:, None]) * padded + local[None, :]
-        square = (head * blocks + i).to(tl.int64) * BLOCK * BLOCK + local[:, None] * BLOCK + local[None, :]
-        if SINGLE:  # all loads at once, for their latency; with more blocks they would not fit
-            inverse = tl.load(inverses + square)
-            score = tl.load(scores + line) * tl.load(gammas + square)
-        kept = tl.exp(down - root)[:, None]
-        wished = v_i.to(tl.float32) - kept * from_key
-        output = kept * from_query
-        if not SINGLE:
-            for j in range(i):
-                cols = 1 + j * BLOCK + local
-                solved = tl.load(
-                    u + (cols[:, None] * HV + head) * DV + values[None, :],
-                    mask=values[None, :] < DV, other=0.0,
-                )  # fmt: skip
-                past = _gamma(_seen(visible, rows, cols, R), down, tl.load(decay + cols * HV + head))
-                wished -= product(past * tl.load(similar + line + j * BLOCK), solved)
-                output += product(past * tl.load(scores + line + j * BLOCK), solved)
-            inverse = tl.load(inverses + square)
-        own = product(inverse, strength[:, None] * wished)
+        own = tl.load(u + place, mask=wanted, other=0.0)
+        for j in range(i):
+            cols = 1 + j * BLOCK + local
+            coupling = tl.load(couplings + _square_of(head, i, j, blocks, BLOCK) + square)
+            solved = tl.load(
+                u + (cols[:, None] * HV + head) * DV + values[None, :], mask=values[None, :] < DV, other=0.0
+            )
+            own -= product(coupling, solved)
         tl.store(u + place, own, mask=wanted)
-        if not SINGLE:
-            score = tl.load(scores + line + i * BLOCK) * tl.load(gammas + square)
-        output += product(score, own)
-        tl.store(out + place, output.to(out.dtype.element_ty), mask=wanted)
-        if not SINGLE:
-            tl.debug_barrier()  # the next block row reads what other threads stored here
+        tl.debug_barrier()  # the next block row reads what other threads stored here
+
+
+@triton.jit
+def _outputs(
+    g, out, u, decay, weights, base, R, HV, blocks,
+    DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Outputs of a block row, in a tile of columns; the last row, which takes longest, comes first."""
+    i, tile, head = blocks - 1 - tl.program_id(2), tl.program_id(0), tl.program_id(1)
+    values = tile * BV + tl.arange(0, BV)
+    local = tl.arange(0, BLOCK)
+    square = local[:, None] * BLOCK + local[None, :]
+    rows = 1 + i * BLOCK + local
+    wanted = (rows[:, None] < R) & (values[None, :] < DV)
+    place = (rows[:, None] * HV + head) * DV + values[None, :]
+    down = tl.load(decay + rows * HV + head, mask=rows < R, other=0.0)
+    output = tl.exp(down - tl.load(g + head))[:, None] * tl.load(base + place, mask=wanted, other=0.0)
+    for j in range(i + 1):
+        cols = 1 + j * BLOCK + local
+        weight = tl.load(weights + _square_of(head, i, j, blocks, BLOCK) + square)
+        solved = tl.load(
+            u + (cols[:, None] * HV + head) * DV + values[None, :],
+            mask=(cols[:, None] < R) & (values[None, :] < DV), other=0.0,
+        )  # fmt: skip
+        output += product(weight, solved)
+    tl.store(out + place, output.to(out.dtype.element_ty), mask=wanted)
