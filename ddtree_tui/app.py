@@ -8,6 +8,7 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
+from ddtree_tui.recent import recent_file
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.runs_folder import runs_folder
 
@@ -55,4 +56,6 @@ def make_controller(options: AppOptions) -> Controller:
         options.load, options.log_path, trace=options.trace, recorder=recorder, debug=options.debug
     )
     link.start()
-    return Controller(options.decode, engine=link, log_path=options.log_path)
+    return Controller(
+        options.decode, engine=link, log_path=options.log_path, load=options.load, recent=recent_file()
+    )

@@ -67,8 +67,8 @@ class DecodeDefaults(msgspec.Struct, frozen=True, kw_only=True):
 class ModelDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """Which pair is loaded, and where."""
 
-    model: Annotated[str, _says("target: preset, hub id or folder")] = _LOAD.model
-    drafter: Annotated[str | None, _says("drafter: the same; unless given, the preset's own")] = _LOAD.drafter
+    model: Annotated[str, _says("preset, hub id or folder of the target")] = _LOAD.model
+    drafter: Annotated[str | None, _says("hub id or folder; unless given, the preset's own")] = _LOAD.drafter
     device: Annotated[str, _says("auto, cpu, cuda or cuda:N")] = _LOAD.device
     dtype: Annotated[
         str, _says("of the weights; auto is float32 on a CPU, the checkpoint's own on a GPU")

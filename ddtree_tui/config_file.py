@@ -116,7 +116,7 @@ def _valid(
         try:
             yield name, _converted(known[name], value, strict=True)
         except EngineError as error:
-            problems.append(f"{source}, {section}.{name}: {error.message}")
+            problems.append(f"{source}, {section}.{name}: {error.message} {error.hint}")
 
 
 def _from_environment(section: str, environment: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _from_environment(section: str, environment: Mapping[str, str], problems: li
         try:
             values[field.name] = parsed(field, text)
         except EngineError as error:
-            problems.append(f"{field.variable}: {error.message}")
+            problems.append(f"{field.variable}: {error.message} {error.hint}")
     return values
 
 
@@ -164,8 +164,9 @@ def _converted(field: Field, value: Any, *, strict: bool) -> Any:
     try:
         converted = msgspec.convert(value, field.type, strict=strict)
     except msgspec.ValidationError:
-        wanted = ", ".join(field.choices) or field.help
-        raise EngineError("bad_setting", f"it cannot be {value!r} ({wanted}).") from None
+        wanted = f"Choose one of {', '.join(field.choices)}" if field.choices else f"It is: {field.help}"
+        name = field.name.replace("_", " ")
+        raise EngineError("bad_setting", f"The {name} cannot be {value!r}.", f"{wanted}.") from None
     if field.section == "decode":
         DecodeSettings(**{field.name: converted}).check()
     if field.section == "models":

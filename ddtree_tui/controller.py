@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,8 +10,10 @@ from typing import Protocol
 import msgspec
 
 from ddtree_tui.playback import Playback
+from ddtree_tui.recent import RecentPair, remember
 from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Phase, Session, Viewpoint
+from ddtree_tui.setting_list import Limits
 from ddtree_tui.watchdog import Watchdog
 from engine.commands import (
     AnyCommand,
@@ -24,16 +26,16 @@ from engine.commands import (
     SettingValue,
     Step,
 )
-from engine.control import LIVE_SETTINGS
+from engine.control import LIVE_SETTINGS, no_drafter
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded
-from engine.settings import DecodeSettings, Message
+from engine.settings import DecodeSettings, LoadSettings, Message, Mode
 
 
 class Engine(Protocol):
     """What the controller needs of ``EngineLink``."""
 
-    def start(self) -> None: ...
+    def start(self, load: LoadSettings | None = None) -> None: ...
     def send(self, command: AnyCommand) -> None: ...
     def drain(self) -> list[AnyEvent]: ...
     def problems(self) -> list[EngineError]: ...
@@ -48,7 +50,8 @@ RESTART_HELPS = frozenset({"out_of_memory", "internal", "rank_lost"})
 class Problem:
     """Something to tell in a dialog.
 
-    ``restart``: starting the engine again may help; ``wait``: so may waiting.
+    ``restart``: starting the engine again may help; ``wait``: so may waiting; ``back``: there are models that
+    were loaded before.
     """
 
     title: str
@@ -57,6 +60,7 @@ class Problem:
     log_path: Path | None = None
     restart: bool = False
     wait: bool = False
+    back: bool = False
 
 
 class Controller:
@@ -64,6 +68,7 @@ class Controller:
 
     Attributes:
         settings: what the next run starts with; live ones also hold for the rounds to come.
+        load: the pair that is loaded, or is being loaded.
         waiting: a prompt sent before the models were loaded.
         paused: the run waits between two rounds, or the recording's clock stands still.
         hold: the engine waits for the user before every round.
@@ -78,8 +83,14 @@ class Controller:
         engine: Engine | None = None,
         playback: Playback | None = None,
         log_path: Path | None = None,
+        load: LoadSettings | None = None,
+        recent: Path | None = None,
     ) -> None:
         self.settings = settings
+        self.load = load or LoadSettings()
+        self._load_before: LoadSettings | None = None
+        self._recent = recent
+        self._mode_before: Mode | None = None
         self.session = Session()
         self.viewpoint = Viewpoint()
         self.waiting: str | None = None
@@ -183,6 +194,7 @@ class Controller:
             self.session.apply(event)
             match event:
                 case Loaded():
+                    self._loaded(event)
                     if self.waiting is not None:
                         prompt, self.waiting = self.waiting, None
                         self.submit(prompt, one_round=self._one_round)
@@ -192,6 +204,19 @@ class Controller:
                         self._engine.send(MeasureMemory())
                 case Failed() if self._playback is None:
                     self._failed(event)
+
+    def _loaded(self, event: Loaded) -> None:
+        """A pair is there: without a drafter there is one mode; what worked is remembered."""
+        self._load_before = None
+        if event.drafter is None and self.settings.mode != "ar":
+            self._mode_before = self.settings.mode
+            self.settings = msgspec.structs.replace(self.settings, mode="ar")
+            self.notices.append("No drafter is loaded: the mode is ar, one token a round.")
+        elif event.drafter is not None and self._mode_before is not None:
+            self.settings = msgspec.structs.replace(self.settings, mode=self._mode_before)
+            self._mode_before = None
+        if self._recent is not None:
+            remember(self._recent, RecentPair(self.load.model, self.load.drafter))
 
     def _failed(self, event: Failed) -> None:
         self.waiting = None
@@ -204,7 +229,10 @@ class Controller:
         else:
             title = "Out of memory" if event.error == "out_of_memory" else "The run has failed"
         restart = broken or event.error in RESTART_HELPS
-        self._problems.append(Problem(title, event.message, event.hint, self._log_path, restart=restart))
+        back = self.session.phase is Phase.BROKEN and self._load_before is not None
+        self._problems.append(
+            Problem(title, event.message, event.hint, self._log_path, restart=restart, back=back)
+        )
 
     def _silence(self) -> Problem:
         return Problem(
@@ -364,10 +392,42 @@ class Controller:
         except msgspec.ValidationError as error:
             raise EngineError("bad_setting", f"The setting will not do: {error}.") from error
         settings.check()
+        self._check_limits(settings, changed)
         live = {name: value for name, value in changed.items() if name in LIVE_SETTINGS}
         if live and self._engine is not None and self.session.running:
             self._engine.send(Set(settings=live))
         self.settings = settings
+
+    def _check_limits(self, settings: DecodeSettings, changed: Collection[str]) -> None:
+        limits = Limits.of(self.session.loaded)
+        if "mode" in changed and settings.mode not in limits.modes:
+            raise no_drafter(settings.mode)
+        size, most = settings.block_size, limits.block_size
+        if "block_size" in changed and size is not None and most is not None and size > most:
+            raise EngineError(
+                "bad_setting",
+                f"The block size cannot be {size}: the drafter was trained with {most}.",
+                f"Choose a block size from 2 to {most}.",
+            )
+
+    def reload(self, load: LoadSettings) -> None:
+        """Load other models, or the same elsewhere; text and rounds stay.
+
+        Raises:
+            EngineError: ``bad_setting``; nothing has changed then.
+        """
+        load.check()
+        if self._load_before is None:
+            self._load_before = self.load
+        self.load = load
+        self.restart_engine()
+
+    def load_those_before(self) -> None:
+        """Back to the models that were loaded before the last ``reload``."""
+        if self._load_before is not None:
+            before, self._load_before = self._load_before, None
+            self.load = before
+            self.restart_engine()
 
     def new_conversation(self) -> None:
         """Forget all answers; one that is under way is stopped first."""
@@ -384,8 +444,10 @@ class Controller:
         if self._engine is None:
             return
         self.session.engine_restarted()
+        self.waiting = None
+        self._paused = self._stopping = False
         try:
-            self._engine.start()
+            self._engine.start(self.load)
         except EngineError as error:
             self.session.apply(Failed(error=error.kind, message=error.message, hint=error.hint))
             self._problems.append(

@@ -39,12 +39,13 @@ class EngineLink:
         self._recorder = recorder
         self._process = EngineProcess(self._take, log_path, command=command, debug=debug, ranks=load.tp)
 
-    def start(self) -> None:
-        """Start the engine and have it load the pair; a running one is ended first.
+    def start(self, load: LoadSettings | None = None) -> None:
+        """Start the engine and have it load the pair, or from now on another; a running one is ended first.
 
         Raises:
             EngineError: ``engine_start``.
         """
+        self._load = load or self._load
         self._process.stop()
         self._process.start()
         self._process.send(Load(settings=self._load))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 
 from ddtree_tui.keys import spelled
-from ddtree_tui.widgets.knobs import SPECS, since
+from ddtree_tui.setting_list import SETTINGS
 
 if TYPE_CHECKING:
     from ddtree_tui.playground import PlaygroundApp
@@ -29,10 +29,9 @@ def commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
 
 
 def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
-    for spec in SPECS:
-        turns = spec.name in ("mode", "thinking")
-        act = partial(app.action_turn, spec.name, 1) if turns else partial(app.action_edit, spec.name)
-        yield SystemCommand(f"Set {spec.name}", f"{spec.help}; {since(spec)}", act)
+    for setting in SETTINGS:
+        act = partial(app.action_turn if setting.is_switch else app.action_edit, setting.name)
+        yield SystemCommand(f"Set {setting.title}", f"{setting.field.help}; {setting.since.value}", act)
     if app.controller.settings.verify == "naive":
         yield SystemCommand(
             "Verify correctly again", "From the next run on", partial(app.action_verify, "solve")

@@ -225,7 +225,7 @@ class PlaygroundApp(
             answer.settings if answer is not None and controller.playback is not None else controller.settings
         )
         mode = f"tree {running.budget}" if running.mode == "tree" else running.mode
-        model = session.loaded.target.name if session.loaded else self.options.load.model
+        model = session.loaded.target.name if session.loaded else controller.load.model
         if controller.playback is not None and session.loaded is None:
             model = "recorded run"
         main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
@@ -307,6 +307,9 @@ class PlaygroundApp(
         def answered(answer: str | None) -> None:
             if answer == "restart":
                 self.action_restart_engine()
+            elif answer == "back":
+                self.controller.load_those_before()
+                self.changed()
             elif problem.wait and answer in ("wait", "close"):
                 self.controller.watchdog.wait_longer(time.monotonic())
             elif answer == "quit":

@@ -90,6 +90,7 @@ class Answer:
         prompt: the user's last message; known before the engine starts on it.
         first_round: where its rounds begin in ``Session.rounds``.
         hybrid: whether the target has recurrent layers, which naive verification gets wrong.
+        vocabulary, labels: of the target that wrote it; another one may be loaded by now.
     """
 
     prompt: str
@@ -103,6 +104,8 @@ class Answer:
     finished: Finished | None = None
     failed: Failed | None = None
     hybrid: bool = True
+    vocabulary: SeenVocabulary = field(default_factory=SeenVocabulary)
+    labels: Labels = field(default_factory=lambda: Labels(SeenVocabulary()))
 
     @property
     def over(self) -> bool:
@@ -170,6 +173,7 @@ class Session:
         self.labels = Labels(self.vocabulary)
         self.loading: Loading | None = None
         self.loaded: Loaded | None = None
+        self._target: str | None = None
         self.failed: Failed | None = None
         self.answers: list[Answer] = []
         self.rounds = SessionRounds(self.answers)
@@ -195,7 +199,14 @@ class Session:
 
     def ask(self, prompt: str, settings: DecodeSettings) -> Answer:
         """A prompt goes to the engine; its ``prefilled`` event will follow."""
-        answer = Answer(prompt, settings, first_round=len(self.rounds), hybrid=self.hybrid)
+        answer = Answer(
+            prompt,
+            settings,
+            first_round=len(self.rounds),
+            hybrid=self.hybrid,
+            vocabulary=self.vocabulary,
+            labels=self.labels,
+        )
         self.answers.append(answer)
         self.phase = Phase.RUNNING
         return answer
@@ -208,9 +219,7 @@ class Session:
             case Loading():
                 self.loading = event
             case Loaded():
-                self.loaded, self.loading, self.failed = event, None, None
-                self.phase = Phase.READY
-                self.statistics.loaded(event)
+                self._loaded(event)
             case MemoryUse():
                 self.statistics.memory(event)
             case Prefilled():
@@ -249,6 +258,15 @@ class Session:
                 reply["reasoning_content"] = answer.finished.thinking_text
             messages.append(reply)
         return messages
+
+    def _loaded(self, event: Loaded) -> None:
+        if self._target not in (None, event.target.path):  # ids mean something else from here on
+            self.vocabulary = SeenVocabulary()
+            self.labels = Labels(self.vocabulary)
+        self._target = event.target.path
+        self.loaded, self.loading, self.failed = event, None, None
+        self.phase = Phase.READY
+        self.statistics.loaded(event)
 
     def _prefilled(self, event: Prefilled) -> None:
         answer = self.answer

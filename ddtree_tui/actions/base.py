@@ -57,6 +57,10 @@ class Actions(App[None]):
         """Tell of a problem in a dialog."""
         raise NotImplementedError
 
+    def change_looks(self, **changed: object) -> None:
+        """Look different from now on, until the app ends."""
+        raise NotImplementedError
+
     def attempt(self, change: Callable[[], None]) -> None:
         """Change a setting; a dialog says why it will not do."""
         try:

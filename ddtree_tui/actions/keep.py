@@ -197,7 +197,7 @@ class KeepActions(Actions):
                 copies["scratch pad"] = answer.text.thinking
         copies["ids"] = json.dumps(_output_ids(answer))
         if answer.prefilled is not None:
-            load = self.options.load if self.controller.playback is None else None
+            load = self.controller.load if self.controller.playback is None else None
             copies["command"] = reproducing_command(answer.prefilled, session.loaded, load)
             if continues_a_conversation(answer.prefilled):
                 copies["command"] += "  # without the turns before"

@@ -13,7 +13,7 @@ from ddtree_tui.escape import escape
 
 
 class ProblemScreen(ModalScreen[str]):
-    """Dismissed with ``wait``, ``restart``, ``close`` or ``quit``. Nothing said here is read as markup."""
+    """Dismissed with ``wait``, ``restart``, ``back``, ``close`` or ``quit``. Nothing is read as markup."""
 
     BINDINGS = [
         Binding("escape", "answer('close')", "Close"),
@@ -60,6 +60,8 @@ class ProblemScreen(ModalScreen[str]):
                     yield Button("Wait", id="wait", compact=True)
                 if problem.restart:
                     yield Button("Restart engine", id="restart", compact=True)
+                if problem.back:
+                    yield Button("Load the models before", id="back", compact=True)
                 if not problem.wait:
                     yield Button("Close", id="close", compact=True)
                 yield Button("Quit", id="quit", compact=True)

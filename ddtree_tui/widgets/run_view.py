@@ -56,7 +56,8 @@ class RunView(Vertical):
         tree = self.query_one(DraftTreeView)
         if self._shown[0] is not answer or self._shown[1] != shown_in_answer:
             self._shown = (answer, shown_in_answer)
-            tree.show(DraftShape.of(round_) if round_ is not None else None, session.labels)
+            labels = answer.labels if answer is not None else session.labels
+            tree.show(DraftShape.of(round_) if round_ is not None else None, labels)
         self._show_detail(session, answer, shown_in_answer, live)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
         key = (count, index, len(session.overview.divergent), id(session.overview))
@@ -87,8 +88,8 @@ class RunView(Vertical):
             facts = facts_of(
                 shape,
                 cursor,
-                session.vocabulary,
-                session.labels,
+                answer.vocabulary,
+                answer.labels,
                 finished=answer.finished if last else None,
                 stop_ids=stop_ids,
             )

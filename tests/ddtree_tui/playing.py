@@ -104,13 +104,14 @@ async def playing(
     """The app on a scripted engine."""
     settings = settings or DecodeSettings()
     engine = engine or ScriptedEngine(**script)
-    controller = Controller(settings, engine=engine, log_path=Path("test.log"))
+    load = LoadSettings(model=model)
+    controller = Controller(settings, engine=engine, log_path=Path("test.log"), load=load)
     engine.start()
     read = config or ReadConfig(Config(), Path("config.toml"))
     options = options_for(
         settings,
         prompt=prompt,
-        load=LoadSettings(model=model),
+        load=load,
         config=read.config,
         config_path=read.path,
         problems=read.problems,

@@ -26,6 +26,7 @@ from engine.commands import (
 from engine.control import Control
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Prefilled, Round, encode_event
+from engine.settings import LoadSettings
 
 
 class Script:
@@ -125,14 +126,16 @@ class ScriptedEngine:
     def __init__(self, *, fail_to_load: Failed | None = None, **script: float) -> None:
         self.sent: list[AnyCommand] = []
         self.starts = 0
+        self.loads: list[LoadSettings | None] = []
         self.stopped = False
         self.queue: deque[AnyEvent] = deque()
         self.trouble: deque[EngineError] = deque()
         self.fail_to_load = fail_to_load
         self.script = Script(self.queue.append, **script)  # type: ignore[arg-type]
 
-    def start(self) -> None:
+    def start(self, load: LoadSettings | None = None) -> None:
         self.starts += 1
+        self.loads.append(load)
         if self.fail_to_load is not None:
             self.queue.append(self.fail_to_load)
         else:

@@ -84,8 +84,8 @@ def test_what_the_file_says_holds(tmp_path: Path) -> None:
     [
         ("[decode]\nbudgte = 3", ("decode.budgte", "did you mean budget?")),
         ("[decode]\nbudget = 0", ("decode.budget", "The budget cannot be 0.")),
-        ('[decode]\nbudget = "many"', ("decode.budget", "it cannot be 'many'")),
-        ("[decode]\nthinking = 1", ("decode.thinking", "it cannot be 1")),
+        ('[decode]\nbudget = "many"', ("decode.budget", "The budget cannot be 'many'")),
+        ("[decode]\nthinking = 1", ("decode.thinking", "The thinking cannot be 1")),
         ("[decode]\ntemperature = -1.0", ("decode.temperature", "cannot be -1.0")),
         ("[decode]\ntemperature = nan", ("decode.temperature", "cannot be nan")),
         ('[models]\ndevice = "tpu"', ("models.device", "cannot be 'tpu'")),

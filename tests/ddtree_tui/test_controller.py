@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from make_recording import conversation
 from scripted_engine import ScriptedEngine
 
 from ddtree_tui.controller import Controller
 from ddtree_tui.playback import Playback
+from ddtree_tui.recent import RecentPair, recent_pairs
 from ddtree_tui.run import Phase
 from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
 from engine.events import Failed
-from engine.settings import DecodeSettings
+from engine.settings import DecodeSettings, LoadSettings
 
 LOG = Path("some.log")
 
@@ -297,3 +299,52 @@ def test_replay_steps_and_plays() -> None:
     assert controller.state[0] == "recording"
     assert not controller.submit("no engine here")
     controller.shut_down()
+
+
+def test_another_target_brings_a_vocabulary_of_its_own() -> None:
+    controller, engine = started(rounds=2)
+    controller.submit("hello")
+    wait(controller, lambda: not controller.busy)
+    session = controller.session
+    before, old = session.answers[0], session.vocabulary
+    assert before.vocabulary is old
+    loaded = session.loaded
+    assert loaded is not None
+    engine.queue.append(loaded)
+    controller.tick(time.monotonic())
+    assert session.vocabulary is old  # the same target, loaded anew
+    other = msgspec.structs.replace(loaded.target, path="/elsewhere")
+    engine.queue.append(msgspec.structs.replace(loaded, target=other))
+    controller.tick(time.monotonic())
+    assert session.vocabulary is not old
+    controller.submit("again")
+    assert session.answers[1].vocabulary is session.vocabulary
+    assert session.answers[0].labels is not session.answers[1].labels
+    wait(controller, lambda: not controller.busy)
+
+
+def test_what_was_loaded_is_remembered(tmp_path: Path) -> None:
+    engine = ScriptedEngine()
+    recent = tmp_path / "recent.json"
+    load = LoadSettings(model="/models/mine", drafter="/models/drafter")
+    controller = Controller(DecodeSettings(), engine=engine, load=load, recent=recent)
+    engine.start()
+    wait(controller, lambda: controller.session.phase is Phase.READY)
+    assert recent_pairs(recent) == [RecentPair("/models/mine", "/models/drafter")]
+
+
+def test_loading_anew_ends_what_runs_and_keeps_it() -> None:
+    controller, engine = started(rounds=5000, rounds_per_second=100)
+    controller.submit("hello")
+    wait(controller, lambda: len(controller.session.rounds) > 2)
+    controller.toggle_pause(0.0)
+    controller.reload(LoadSettings(model="other"))
+    assert engine.loads[-1] == LoadSettings(model="other")
+    assert controller.session.answers[0].over
+    assert not controller.paused
+    assert not controller.busy
+    assert controller.session.messages() == []
+    with pytest.raises(EngineError):
+        controller.reload(LoadSettings(tp=0))
+    assert controller.load.model == "other"
+    engine.stop()

@@ -1,4 +1,4 @@
-"""An engine that fails, in every way it can, behind the app: a dialog says so, the text stays, a new one helps."""
+"""An engine that fails, in every way it can: a dialog says so, the text stays, a new one helps."""
 
 from __future__ import annotations
 

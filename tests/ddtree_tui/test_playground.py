@@ -244,7 +244,7 @@ async def test_values_are_typed_and_wrong_ones_explained() -> None:
         play.app.screen.query_one(Input).value = "many"
         await play.pilot.press("enter")
         await play.settle()
-        assert "is no number" in play.text()
+        assert "The budget cannot be 'many'." in play.text()
         play.app.screen.query_one(Input).value = "48"
         await play.pilot.press("enter")
         await play.settle()
