@@ -20,7 +20,7 @@ KEYS = (
     Key("set.budget_twice", "turn('budget', 1)", "twice the budget", free="plus,equals_sign"),
     Key("set.thinking", "turn('thinking', 1)", "thinking on or off; from the next run", "", "f9", "t"),
     Key("set.temperature", "edit('temperature')", "temperature: type it; from the next run", free="T"),
-    Key("set.all", "settings", "all settings, models and device", "All settings", "f10", "s"),
+    Key("set.all", "settings", "all settings, models and device", "All settings", "ctrl+g", "s"),
 )
 
 

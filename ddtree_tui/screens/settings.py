@@ -48,7 +48,7 @@ class SettingsScreen(Screen[None]):
     """Changes hold at once in the store; the app says from when on they matter."""
 
     BINDINGS = [
-        Binding("escape,q,f10", "leave", "Back"),
+        Binding("escape,q,ctrl+g", "leave", "Back"),
         Binding("up,k", "app.focus_previous", show=False),
         Binding("down,j", "app.focus_next", show=False),
         Binding("home", "to(0)", show=False),

@@ -29,7 +29,7 @@ from engine.settings import DecodeSettings
 async def opened(play: Playing, name: str = "") -> None:
     """The settings screen, with the focus on one of them."""
     if not isinstance(play.app.screen, SettingsScreen):
-        await play.pilot.press("f10")
+        await play.pilot.press("ctrl+g")
         await play.until(lambda: isinstance(play.app.screen, SettingsScreen))
         await play.pilot.pause()
     if name:
@@ -299,5 +299,5 @@ async def test_models_that_do_not_load_leave_a_way_back() -> None:
 
 async def test_a_recording_has_no_settings() -> None:
     async with replaying(list(conversation(0, rounds=3))) as play:
-        await play.pilot.press("f10")
+        await play.pilot.press("ctrl+g")
         assert len(play.app.screen_stack) == 1
