@@ -42,3 +42,17 @@ def test_a_telling_round_has_a_near_miss() -> None:
 def test_unknown_scenes_are_refused() -> None:
     with pytest.raises(SystemExit):
         main(["nowhere"])
+
+
+def test_the_tree_is_pictured_with_a_cursor_and_as_an_overview(tmp_path: Path) -> None:
+    trace = tmp_path / "run.jsonl"
+    events = conversation(0, budget=1024, detail=True)
+    trace.write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
+    assert main(["node", "overview", "--replay", str(trace), "--out", str(tmp_path), "--no-png"]) == 0
+    node, overview = (
+        "".join(ElementTree.parse(tmp_path / f"{name}.svg").getroot().itertext()).replace("\u00a0", " ")
+        for name in ("node", "overview")
+    )
+    assert "near miss · depth" in node
+    assert "drafter here" in node
+    assert "nodes, p " in overview
