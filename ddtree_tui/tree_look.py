@@ -42,7 +42,7 @@ class TreeLook:
         self.closed.clear()
         self.found = []
         if self.cursor is not None:
-            self.cursor = shape.end if shape is not None else None
+            self.cursor = shape.end if shape is not None else ROOT
 
     def folds(self) -> Folds:
         """What the drawing has to show and to hide."""

@@ -9,6 +9,7 @@ from ddtree_tui.tree_look import Landmark
 from ddtree_tui.tree_spots import Way
 from ddtree_tui.widgets import tree_keys
 from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.tree_search import TreeSearch
 
 KEYS = (
@@ -51,7 +52,7 @@ class TreeActions(Actions):
         """Put the cursor where the accepted path ends, or take it out of the tree."""
         tree = self.query_one(DraftTreeView)
         if tree.look.cursor is None:
-            tree.focus()
+            self._to_the_tree()
             tree.jump("leaf")
         else:
             tree.put_cursor(None)
@@ -121,13 +122,13 @@ class TreeActions(Actions):
 
     def action_tree_jump(self, landmark: Landmark) -> None:
         """Point at a place worth seeing."""
-        tree = self.query_one(DraftTreeView)
-        tree.focus()
-        tree.jump(landmark)
+        self._to_the_tree()
+        self.query_one(DraftTreeView).jump(landmark)
         self._inspected()
 
     def action_tree_search(self) -> None:
         """Type what to look for in the tree."""
+        self._to_the_tree()
         tree = self.query_one(DraftTreeView)
         if tree.shape is not None:
             self.query_one(TreeSearch).open(tree.look.needle)
@@ -158,6 +159,13 @@ class TreeActions(Actions):
             tree.search("")
         tree.focus()
         self.changed()
+
+    def _to_the_tree(self) -> None:
+        """Show the tree if only the text is shown, and go there."""
+        view, tree = self.query_one(RunView), self.query_one(DraftTreeView)
+        if not tree.display:
+            view.zoom()
+        tree.focus()
 
     def _tell_matches(self) -> None:
         look = self.query_one(DraftTreeView).look

@@ -77,6 +77,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         self._shape, self._labels = shape, labels
         self._find()
         self._draw_anew()
+        self._scroll_to_cursor()
 
     def toggle_unfolded(self) -> None:
         """Show every node, scrolling, or fold to the height again."""
@@ -101,7 +102,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
 
     def put_cursor(self, place: int | None) -> None:
         """Point at a place, or at none. A hidden one is shown."""
-        if self._shape is None or place == self.look.cursor:
+        if place == self.look.cursor or (self._shape is None and place is not None):
             return
         drawn = place is None or place in self._spots()
         self.look.cursor = place
@@ -125,18 +126,19 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         before = self.look.cursor
         self._find()
         if before not in self.look.found:
-            self._point_at_match(1)
+            self.next_match(1)
         self._draw_anew()
         self._scroll_to_cursor()
 
     def next_match(self, by: int) -> None:
         """Point at the match after or before the cursor."""
-        self._point_at_match(by)
+        if (place := self.look.next_found(by)) is not None:
+            self.put_cursor(place)
 
     def move(self, way: Way) -> None:
         """Move the cursor one step; to a child that is folded away by unfolding it."""
         cursor, shape = self.look.cursor, self._shape
-        if cursor is None or shape is None:
+        if cursor is None or shape is None or cursor not in self._spots():
             return
         reached = step(self._spots(), shape, cursor, way)
         if way == "child" and reached == cursor and shape.below(cursor):
@@ -228,10 +230,6 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         if labels is not None:
             self.look.find({place: labels(token)[0] for place, token in tokens.items() if token is not None})
         self._found = frozenset(self.look.found)
-
-    def _point_at_match(self, by: int) -> None:
-        if (place := self.look.next_found(by)) is not None:
-            self.put_cursor(place)
 
     def _mark_trail(self) -> None:
         """In the dense drawing, where no lines do: what the cursor's node hangs below, and what below it."""

@@ -23,7 +23,6 @@ from ddtree_tui.tree_layout import lay_out
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from engine.settings import DecodeSettings, LoadSettings
 
-
 LIMITS = {64: 8.0, 1024: 25.0}
 """Milliseconds that a new tree of so many nodes may take on a screen of 120 x 40."""
 

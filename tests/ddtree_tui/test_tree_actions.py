@@ -349,3 +349,38 @@ async def test_a_tall_tree_has_a_map() -> None:
         await pilot.press("c")
         await play.settle()
         assert any(cell.role == "map-cursor" for cell in tree._map())
+
+
+async def test_a_cursor_brings_the_tree_back_when_only_the_text_is_shown() -> None:
+    async with replaying(recorded()) as play:
+        await play.pilot.press("z", "z")
+        await play.settle()
+        assert not tree_of(play).region
+        await play.pilot.press("c")
+        await play.settle()
+        assert tree_of(play).region
+        assert play.app.focused is tree_of(play)
+        await play.pilot.press("left", "up", "down", "right")
+        assert tree_of(play).look.cursor is not None
+
+
+async def test_a_cursor_outlives_the_conversation_and_can_still_be_left() -> None:
+    async with playing(rounds=3) as play:
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.type("hello")
+        await play.pilot.press("enter")
+        await play.until(lambda: play.rounds == 3 and not play.controller.busy)
+        await play.pilot.press("escape", "c", "ctrl+n")
+        await play.settle()
+        await play.type("again")
+        await play.pilot.press("enter")
+        await play.until(lambda: play.rounds == 3 and not play.controller.busy)
+        await play.settle()
+        tree = tree_of(play)
+        assert tree.shape is not None
+        assert tree.look.cursor == tree.shape.end
+        assert play.controller.session.rounds[0][1].target_topk is not None
+        tree.focus()
+        await play.pilot.press("escape")
+        assert tree.look.cursor is None
+        assert not play.controller.settings.detail
