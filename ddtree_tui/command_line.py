@@ -8,7 +8,7 @@ import msgspec
 
 from engine.events import Loaded, ModelInfo, Prefilled
 from engine.presets import PRESETS
-from engine.settings import DecodeSettings, LoadSettings
+from engine.settings import QUANTIZATIONS, DecodeSettings, LoadSettings
 
 
 def reproducing_command(prefilled: Prefilled, loaded: Loaded | None, load: LoadSettings | None) -> str:
@@ -40,12 +40,15 @@ def _prompt(prefilled: Prefilled) -> str:
 def _reported(loaded: Loaded) -> LoadSettings:
     target, drafter = loaded.target, loaded.drafter
     own = drafter is None or drafter.name in (target.name, f"{target.name} drafter")  # the preset's
+    several = loaded.processes if loaded.processes > 1 else None
     return LoadSettings(
         model=_findable(target),
         drafter=None if drafter is None or own else _findable(drafter),
-        device=loaded.device,
+        device=loaded.device.split(" ")[0] if several is None and not loaded.layers_on else "auto",
         dtype=target.dtype,
         device_map="auto" if loaded.layers_on else None,
+        tp=several,
+        quantize=target.quantization if target.quantization in QUANTIZATIONS else None,
     )
 
 

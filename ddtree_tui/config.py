@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from engine.settings import MAX_BUDGET, DecodeSettings, LoadSettings, Mode, Verify
+from engine.settings import MAX_BUDGET, QUANTIZATIONS, DecodeSettings, LoadSettings, Mode, Verify
 
 ThemeName = Literal["dark", "light", "contrast"]
 LayoutName = Literal["auto", "horizontal", "indented", "dense"]
@@ -82,6 +82,9 @@ class ModelDefaults(msgspec.Struct, frozen=True, kw_only=True):
     tp: Annotated[int | None, _says("processes that hold the target together, each on a GPU of its own")] = (
         _LOAD.tp
     )
+    quantize: Annotated[
+        str | None, _says("make the target's weights smaller as they are loaded: " + ", ".join(QUANTIZATIONS))
+    ] = _LOAD.quantize
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):

@@ -176,7 +176,7 @@ def _converted(field: Field, value: Any, *, strict: bool) -> Any:
 
 def _check_model(name: str, value: Any) -> None:
     from ddtree_tui.option_types import choice, device
-    from engine.settings import DEVICE_MAPS, DTYPES
+    from engine.settings import DEVICE_MAPS, DTYPES, QUANTIZATIONS
 
     if name == "device":
         device(value)
@@ -184,6 +184,8 @@ def _check_model(name: str, value: Any) -> None:
         choice("dtype", DTYPES)(value)
     elif name == "device_map" and value is not None:
         choice("device map", DEVICE_MAPS)(value)
+    elif name == "quantize" and value is not None:
+        choice("quantisation", QUANTIZATIONS)(value)
     elif name == "context" and value is not None and value < 1:
         raise EngineError("bad_setting", f"The context cannot be {value}.", "Choose at least 1.")
     LoadSettings(**{name: value}).check()
@@ -221,11 +223,19 @@ def _meant(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
+_MIGHT_BE: dict[str, Any] = {
+    "block_size": 8,
+    "drafter": "FOLDER",
+    "context": 4096,
+    "device_map": "auto",
+    "tp": 2,
+    "quantize": "int8",
+}
+
+
 def _toml(field: Field) -> str:
     """The default as TOML; of a field without one, what it might be."""
     value = field.default
     if value is None:
-        value = {"block_size": 8, "drafter": "FOLDER", "context": 4096, "device_map": "auto", "tp": 2}.get(
-            field.name, 5
-        )
+        value = _MIGHT_BE.get(field.name, 5)
     return msgspec.json.encode(value).decode()  # of these types, JSON is TOML

@@ -179,7 +179,8 @@ def held_bytes(weight: Any) -> int:
     what it is kept in."""
     if hasattr(type(weight), "__tensor_flatten__"):
         names, _ = weight.__tensor_flatten__()
-        return sum(held_bytes(getattr(weight, name)) for name in names)
+        parts = [getattr(weight, name) for name in names]  # of one divided, also who has the other parts
+        return sum(held_bytes(part) for part in parts if isinstance(part, torch.Tensor))
     own: int = weight.nbytes
     scales = getattr(getattr(weight, "quant_state", None), "absmax", None)
     return own if scales is None else own + int(scales.nbytes)

@@ -48,4 +48,14 @@ class Ways:
 
 
 def _same(model: ModelInfo | None) -> tuple[object, ...] | None:
-    return None if model is None else (model.name, model.path, model.dtype, model.revision)
+    return (
+        None
+        if model is None
+        else (
+            model.name,
+            model.path,
+            model.dtype,
+            model.quantization,
+            model.revision,
+        )
+    )

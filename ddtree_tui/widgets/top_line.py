@@ -89,7 +89,8 @@ def _model(status: Status, room: int) -> list[Span]:
 
 def _facts(loaded: Loaded) -> list[str]:
     target, drafter = loaded.target, loaded.drafter
-    facts = [f"{escape(loaded.device)} {escape(target.dtype)}", _size(target.parameters)]
+    weights = target.quantization or target.dtype
+    facts = [f"{escape(loaded.device)} {escape(weights)}", _size(target.parameters)]
     if target.layer_kinds:
         facts.append(_layers(target))
     if drafter is None:

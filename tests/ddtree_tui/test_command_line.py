@@ -89,6 +89,21 @@ def test_from_a_recording_the_pair_is_the_one_it_reports() -> None:
     assert (load.model, load.drafter) == ("/models/target", "some/drafter")
 
 
+def test_how_a_recorded_pair_was_placed_is_asked_for_again() -> None:
+    event = prefilled(DecodeSettings(), [{"role": "user", "content": "a"}])
+
+    def load(**changes: object) -> LoadSettings:
+        return parsed(reproducing_command(event, msgspec.structs.replace(loaded(), **changes), None)).load
+
+    assert load(device="cuda:1 (NVIDIA H200)").device == "cuda:1"
+    spread = load(device="cuda:0 (NVIDIA H200)", layers_on={"cuda:0": 2, "cuda:1": 2})
+    assert (spread.device, spread.device_map) == ("auto", "auto")
+    divided = load(device="2 x cuda:0 (NVIDIA H200)", processes=2)
+    assert (divided.device, divided.tp) == ("auto", 2)
+    for name, option in (("int8", "int8"), ("gptq", None)):
+        assert load(target=msgspec.structs.replace(loaded().target, quantization=name)).quantize == option
+
+
 def test_a_later_turn_says_that_the_command_is_not_all() -> None:
     messages: list[Message] = [
         {"role": "user", "content": "a"},

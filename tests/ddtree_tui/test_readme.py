@@ -30,7 +30,7 @@ def test_the_two_commands_do_their_own_set_up():
 
 
 def test_every_option_it_names_exists():
-    known = {*option_names(build_parser()), "--no-build-isolation", "--no-deps"}
+    known = {*option_names(build_parser()), "--no-build-isolation", "--no-deps", "--nproc-per-node"}
     text = "".join(line for line in README.splitlines(keepends=True) if "engine.train " not in line)
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--measure"}
     assert named

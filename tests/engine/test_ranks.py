@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 import two_ranks
 from tiny_folders import LAYERS, write_drafter, write_target
 from tiny_models import tiny_config
@@ -56,12 +57,27 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def found(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return run_two(folders, tmp_path_factory.mktemp("ranks"), environment())
+
+
+def run_two(folders: dict[str, Path], out: Path, variables: dict[str, str]) -> list[dict[str, Any]]:
     """What both ranks wrote down."""
-    out = tmp_path_factory.mktemp("ranks")
     command = [*TORCHRUN, str(HERE / "two_ranks.py"), str(out), *map(str, folders.values())]
-    done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=environment(), text=True)
+    done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=variables, text=True)
     assert done.returncode == 0, done.stderr
     return [json.loads((out / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_the_same_on_two_gpus(folders: dict[str, Path], tmp_path: Path) -> None:
+    variables = {name: value for name, value in environment().items() if name != "CUDA_VISIBLE_DEVICES"}
+    for rank in run_two(folders, tmp_path, variables):
+        for family, folder in folders.items():
+            pair = two_ranks.load(folder, device="cuda")
+            assert rank["families"][family]["texts"] == [two_ranks.text(pair, **run) for run in RUNS]
+        assert rank["drifting"] == rank["families"][FAMILIES[-1]]["texts"]
+        assert rank["after"] == rank["drifting"][0]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

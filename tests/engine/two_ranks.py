@@ -35,7 +35,7 @@ TOKENS = 16
 
 
 def load(folder: Path, **where: Any) -> Pair:
-    return load_pair(str(folder / "target"), str(folder / "drafter"), **where)
+    return load_pair(str(folder / "target"), str(folder / "drafter"), dtype="float32", **where)
 
 
 def text(pair: Pair, **settings: Any) -> list[int]:
