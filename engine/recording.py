@@ -70,6 +70,7 @@ class BlockBuilder:
         self._lines: list[bytes] = []
         self._ids: set[int] = set()
         self._bytes = self._rounds = self._tokens = 0
+        self._plain = 0  # lines in front that use no ids
 
     @property
     def empty(self) -> bool:
@@ -90,15 +91,17 @@ class BlockBuilder:
         self._lines.append(line)
         self._bytes += len(line)
         self._ids.update(ids_of(event))
+        self._plain += not self._ids
         if isinstance(event, Round):
             self._rounds += 1
             self._tokens += event.acceptance_length
 
     def take(self) -> bytes:
-        """What is gathered, as a block behind the spelling of its ids; begins a new one."""
+        """What is gathered, as a block: its ids are spelled before they are used. Begins a new one."""
         spelled = self._announced.of(self._ids)
-        lines = [encode_event(spelled), *self._lines] if spelled.pieces or spelled.raw else self._lines
-        block = encode_block(lines, rounds=self._rounds, tokens=self._tokens)
+        if spelled.pieces or spelled.raw:
+            self._lines.insert(self._plain, encode_event(spelled))
+        block = encode_block(self._lines, rounds=self._rounds, tokens=self._tokens)
         self._start()
         return block
 

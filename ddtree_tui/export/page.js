@@ -106,7 +106,7 @@ function drawTimeline() {
     const [length, miss] = run.rounds[index], tall = Math.max(2, ((height - 8) * length) / most);
     context.fillStyle = colour;
     context.fillRect(index * cell, height - tall, Math.max(least, cell - (cell > 4 ? 2 : 0)), tall);
-    if (miss) context.fillRect(index * cell, 0, Math.max(1, Math.min(4, cell - 1)), 3);
+    if (miss && cell >= 3) context.fillRect(index * cell, 0, Math.max(1, Math.min(4, cell - 1)), 3);
   };
   const colours = getComputedStyle(document.documentElement);
   const probe = make(document.body, "i", { style: "color:var(--bars)" });

@@ -178,7 +178,7 @@ def test_every_block_spells_what_it_uses(tmp_path: Path, small_blocks: None) -> 
             events = recording.events(block)
             used = set().union(*(ids_of(event) for event in events))
             (tokens,) = [event for event in events if isinstance(event, Tokens)]
-            assert tokens is events[0]
+            assert events.index(tokens) == (1 if isinstance(events[0], Loaded) else 0)
             assert tokens.pieces == {str(i): everything.pieces[str(i)] for i in used}
             assert tokens.raw == {str(i): everything.raw[str(i)] for i in used if i % 7 == 0}
             assert set(tokens.special) == used & {0, 1, 2}
