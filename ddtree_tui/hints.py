@@ -54,8 +54,15 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
 
 def _typing(situation: Situation) -> list[Hint]:
     if not situation.rounds:
-        return [("Enter", "run", ""), ("↑", "examples", ""), ("Tab", "settings", "focus_next"), *_settings()]
-    return [("Enter", "run", ""), *_rounds(situation), *_settings(), ("^N", "new chat", "new_conversation")]
+        first = [("Enter", "run", ""), ("↑", "examples", ""), ("Tab", "settings", "focus_next")]
+        return [*first, *_settings(), _RUNS]
+    return [
+        ("Enter", "run", ""),
+        *_rounds(situation),
+        *_settings(),
+        ("^N", "new chat", "new_conversation"),
+        _RUNS,
+    ]
 
 
 def _running(situation: Situation) -> list[Hint]:
@@ -114,13 +121,20 @@ def _settings() -> list[Hint]:
 
 
 def _view() -> list[Hint]:
-    return [("c", "cursor", "tree_cursor"), ("e", "unfold", "unfold"), ("z", "zoom", "zoom")]
+    return [
+        ("c", "cursor", "tree_cursor"),
+        ("e", "unfold", "unfold"),
+        ("z", "zoom", "zoom"),
+        ("x", "export", "export"),
+        ("y", "copy", "copy"),
+    ]
 
 
 def _prompt() -> list[Hint]:
     return [("i", "prompt", "focus_prompt")]
 
 
+_RUNS: Hint = ("^R", "recorded runs", "recorded_runs")
 _POINTING: tuple[Hint, ...] = (
     ("← →", "parent, child", ""),
     ("↑ ↓", "others", ""),

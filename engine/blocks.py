@@ -1,7 +1,8 @@
 """Recordings in blocks: gzip'd JSON Lines of which each part can be read alone. Imports no torch.
 
 A recording is a chain of gzip members (RFC 1952), so ``zcat`` shows its events as plain lines. Each member
-is a block: some events, with a ``tokens`` event that spells all their ids. Its header's extra field (subfield ``DT``) says how long the member is and what it holds, so that following the headers finds any round
+is a block: some events, with a ``tokens`` event that spells all their ids. Its header's extra field
+(subfield ``DT``) says how long the member is and what it holds, so that following the headers finds any round
 without unpacking what lies before it. What a killed writer leaves is whole up to the last block.
 """
 
