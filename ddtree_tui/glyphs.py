@@ -49,6 +49,9 @@ MAP_CURSOR, MAP_FOUND, MAP_PATH = "◀", "◆", "✓"
 MAP_SHADES = " ░▒▓"
 """On the map of a tall drawing: what is there, else how probable its best branch is."""
 
+WRONG = "WRONG ON HYBRIDS: verify=naive"
+"""Told wherever hybrid targets are verified the wrong way on purpose."""
+
 BARS = " ▁▂▃▄▅▆▇█"
 """A column filled by 0 to 8 eighths."""
 

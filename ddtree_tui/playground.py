@@ -25,10 +25,13 @@ from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
 from ddtree_tui.actions.time import KEYS as TIME_KEYS
 from ddtree_tui.actions.time import TimeActions
+from ddtree_tui.actions.transcript import KEYS as TEXT_KEYS
+from ddtree_tui.actions.transcript import TranscriptActions
 from ddtree_tui.actions.tree import TreeActions
 from ddtree_tui.controller import Controller, Problem
 from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
+from ddtree_tui.glyphs import WRONG
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
@@ -41,7 +44,6 @@ from ddtree_tui.widgets.key_bar import KeyBar
 from ddtree_tui.widgets.knobs import Knob, Knobs
 from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
-from ddtree_tui.widgets.round_heading import WRONG
 from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.top_line import Status, TopLine
 from ddtree_tui.widgets.tree_search import SearchInput
@@ -56,6 +58,7 @@ KEYS = (
     *TIME_KEYS,
     *settings.KEYS,
     *tree.KEYS,
+    *TEXT_KEYS,
     *keep.KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
@@ -67,7 +70,14 @@ log = logging.getLogger("ddtree_tui")
 
 
 class PlaygroundApp(
-    RunActions, RoundActions, TimeActions, SettingActions, TreeActions, KeepActions, LookActions
+    RunActions,
+    RoundActions,
+    TimeActions,
+    SettingActions,
+    TreeActions,
+    TranscriptActions,
+    KeepActions,
+    LookActions,
 ):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import overload
 
-from ddtree_tui.answer_text import PREFILL, AnswerText
+from ddtree_tui.answer_text import PREFILL, AnswerText, origins_of
 from ddtree_tui.labels import Labels
 from ddtree_tui.overview import Overview
 from ddtree_tui.statistics.collected import Collected
@@ -282,7 +282,7 @@ class Session:
         answer = self.answer
         if answer is None or answer.text is None or answer.over:
             return
-        answer.text.push(event.committed_ids, len(answer.rounds))
+        answer.text.push(event.committed_ids, len(answer.rounds), origins_of(event))
         answer.rounds.append(event)
         answer.totals.add(event)
         self.statistics.add(event, answer.settings, answer.statistics)
@@ -297,7 +297,7 @@ class Session:
         answer = self.answer
         if answer is not None and not answer.over:
             if answer.text is not None:
-                answer.text.close(len(answer.rounds) - 1)
+                answer.text.close()
             answer.finished = event
         if self.phase is Phase.RUNNING:
             self.phase = Phase.READY

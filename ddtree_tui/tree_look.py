@@ -22,6 +22,7 @@ class TreeLook:
         level: of detail, 0 is what fits.
         unfolded: every node is shown, but for branches that are closed.
         cursor: the place it is at, or None while there is none.
+        pointed: the place whose token is selected in the text, if one is.
         opened, closed: nodes of this round whose subtrees were opened or closed by hand.
         found: nodes of this round that match the search, in order.
     """
@@ -30,6 +31,7 @@ class TreeLook:
     level: int = 0
     unfolded: bool = False
     cursor: int | None = None
+    pointed: int | None = None
     opened: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
     needle: str = ""
@@ -41,6 +43,7 @@ class TreeLook:
         self.opened.clear()
         self.closed.clear()
         self.found = []
+        self.pointed = None
         if self.cursor is not None:
             self.cursor = shape.end if shape is not None else ROOT
 

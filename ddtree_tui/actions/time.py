@@ -37,8 +37,7 @@ KEYS = (
         "toggle_hold",
         "hold every round: it waits for Space or n",
         "Hold every round",
-        "f10",
-        "H",
+        free="H",
     ),
     Key(
         "time.close_up",

@@ -115,6 +115,14 @@ class DraftTreeView(ScrolledLines, can_focus=True):
             self._draw_anew()
         self._scroll_to_cursor()
 
+    def point(self, place: int | None) -> None:
+        """Mark the place whose token is selected in the text, or none."""
+        if place != self.look.pointed:
+            self.look.pointed = place
+            self.forget_strips()
+            self.refresh()
+            self._scroll_to_cursor()
+
     def jump(self, landmark: Landmark) -> None:
         """Point at the end of the accepted path, at what was missed there, or at the best refused branch."""
         if self._shape is not None and (place := self.look.landmark(self._shape, landmark)) is not None:
@@ -188,7 +196,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         role = part.role.value if isinstance(part.role, State) else part.role
         style = self.role_style(role)
         if part.place is not None and isinstance(part.role, State):
-            if part.place == self.look.cursor:
+            if part.place in (self.look.cursor, self.look.pointed):
                 return [Segment(part.text, style + self.role_style("cursor"))]
             if part.place in self._found:
                 style += self.role_style("found")
@@ -240,7 +248,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
 
     def _scroll_to_cursor(self) -> None:
         """Bring the cursor into view, with a few lines around it where there is room."""
-        cursor = self.look.cursor
+        cursor = self.look.cursor if self.look.cursor is not None else self.look.pointed
         spot = self._spots().get(cursor) if cursor is not None else None
         if spot is None:
             return

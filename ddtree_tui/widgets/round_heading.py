@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from ddtree_tui.glyphs import WRONG
 from ddtree_tui.round_player import RoundPlayer, speed_text
 from ddtree_tui.run import Answer, Viewpoint
 from ddtree_tui.widgets.painted import Lines, Span, spread
 from engine.events import Round
-
-WRONG = "WRONG ON HYBRIDS: verify=naive"
 
 
 class RoundHeading(Lines):

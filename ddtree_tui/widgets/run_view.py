@@ -5,7 +5,8 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
-from ddtree_tui.draft_shape import DraftShape
+from ddtree_tui.answer_text import PREFILL, Written
+from ddtree_tui.draft_shape import BONUS, ROOT, DraftShape
 from ddtree_tui.node_facts import facts_of
 from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Answer, Session, Viewpoint
@@ -14,8 +15,10 @@ from ddtree_tui.widgets.node_detail import NodeDetail
 from ddtree_tui.widgets.round_heading import RoundHeading, looking
 from ddtree_tui.widgets.stats import DEFAULT_BLOCK, Numbers, Stats
 from ddtree_tui.widgets.timeline import Timeline
+from ddtree_tui.widgets.token_line import TokenLine, about, legend
 from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import TreeSearch
+from engine.events import Round
 
 ZOOMS = ("", "-only-tree", "-only-text")
 
@@ -42,6 +45,7 @@ class RunView(Vertical):
             yield Transcript(id="transcript")
             yield Stats(id="stats")
             yield NodeDetail(id="detail")
+        yield TokenLine(id="token-line")
         yield RoundHeading(id="heading")
         yield TreeSearch(id="tree-search")
         yield DraftTreeView(id="tree")
@@ -54,10 +58,13 @@ class RunView(Vertical):
         answer, round_ = session.rounds[index] if index is not None else (None, None)
         shown_in_answer = index - answer.first_round if answer is not None and index is not None else 0
         tree = self.query_one(DraftTreeView)
+        marked = (answer, shown_in_answer) if answer is not None else None
+        self.query_one(Transcript).show(session, marked, not viewpoint.following)
         if self._shown[0] is not answer or self._shown[1] != shown_in_answer:
             self._shown = (answer, shown_in_answer)
             labels = answer.labels if answer is not None else session.labels
             tree.show(DraftShape.of(round_) if round_ is not None else None, labels)
+        self._show_token(answer, shown_in_answer)
         self._show_detail(session, answer, shown_in_answer, live)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
         key = (count, index, len(session.overview.divergent), id(session.overview))
@@ -65,8 +72,6 @@ class RunView(Vertical):
             self._timeline_key = key
             self.query_one(Timeline).show(session, index)
         self._show_numbers(session, answer, shown_in_answer)
-        marked = (answer, shown_in_answer) if answer is not None else None
-        self.query_one(Transcript).show(session, marked, not viewpoint.following)
 
     def zoom(self) -> None:
         """All, only the tree, only the text."""
@@ -75,6 +80,21 @@ class RunView(Vertical):
         self.remove_class(*ZOOMS[1:])
         if following:
             self.add_class(following)
+
+    def _show_token(self, answer: Answer | None, shown_in_answer: int) -> None:
+        """The token under the cursor of the text: what it is, and its node if its round is the shown one."""
+        transcript, tree = self.query_one(Transcript), self.query_one(DraftTreeView)
+        token, its_answer = transcript.token(), transcript.answer()
+        if token is None or its_answer is None or transcript.cursor is None:
+            tints = transcript.tint != "none"
+            writing = transcript.writing
+            self.query_one(TokenLine).show(legend(writing.view, tints=tints, signs=writing.signs))
+            tree.point(None)
+            return
+        number = transcript.cursor.token
+        self.query_one(TokenLine).show(about(token, number, its_answer.first_round, its_answer.vocabulary))
+        shown = its_answer is answer and max(0, token.round) == shown_in_answer
+        tree.point(place_of(token, tree.shape.round) if shown and tree.shape is not None else None)
 
     def _show_detail(self, session: Session, answer: Answer | None, shown_in_answer: int, live: bool) -> None:
         """What the cursor in the tree is at, while there is one."""
@@ -99,3 +119,10 @@ class RunView(Vertical):
         block = session.loaded.block_size if session.loaded else None
         numbers = Numbers(answer, shown_in_answer, block or DEFAULT_BLOCK) if answer is not None else None
         self.query_one(Stats).show(numbers)
+
+
+def place_of(token: Written, round_: Round) -> int:
+    """Where a token is in the tree of the round that wrote it; the prefill's is the first round's root."""
+    if token.round == PREFILL:
+        return ROOT
+    return round_.accepted[token.place] if token.place < len(round_.accepted) else BONUS

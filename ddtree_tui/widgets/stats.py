@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from ddtree_tui.glyphs import BARS
+from ddtree_tui.glyphs import BARS, WRONG
 from ddtree_tui.plural import counted
 from ddtree_tui.run import STAGES, Answer, stage_ms
 from ddtree_tui.widgets.painted import Lines, Span
-from ddtree_tui.widgets.round_heading import WRONG
 
 SHADES = "▓▒█░▚"
 """One per stage, so that the bar of stage times can be read without colours."""

@@ -1,55 +1,40 @@
-"""The conversation: prompts, thinking and answers apart, what the shown round wrote marked."""
+"""The conversation: what the shown round wrote is marked, tokens are tinted by where they come from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from typing import Literal
 
 from rich.segment import Segment
-from textual.binding import Binding
-from textual.content import Content, Span
+from textual import events
+from textual.message import Message
 from textual.strip import Strip
 
-from ddtree_tui.answer_text import Section
-from ddtree_tui.escape import escape, hex_bytes
-from ddtree_tui.plural import counted
+from ddtree_tui.answer_text import AR, BONUS, FIRST, Written
+from ddtree_tui.keys import pane_bindings
 from ddtree_tui.run import Answer, Session
+from ddtree_tui.transcript_lines import Drawn, Place, TranscriptLines
+from ddtree_tui.widgets import transcript_keys
 from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
-from ddtree_tui.widgets.round_heading import WRONG
+from ddtree_tui.written_text import VIEWS, Writing
 
-GUTTERS = {
-    "user": "❯ ",
-    "thinking": "┆ ",
-    "thinking-title": "┆ ",
-    "answer": "  ",
-    "note": "  ",
-    "wrong": "  ",
-}
-ROLE_OF = {"user-more": "user", "thinking-title": "note"}
-MARK = "mark"
-PENDING = "pending"
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """Text up to a line break, already escaped. ``marks``: (start, end) of what the shown round wrote."""
-
-    role: str
-    text: str
-    marks: tuple[tuple[int, int], ...] = ()
-    pending: str = ""
+Tint = Literal["none", "tints", "signs"]
+TINTS: tuple[Tint, ...] = ("tints", "signs", "none")
+TokenWay = Literal["left", "right", "up", "down", "first", "last"]
+ROLE_OF = {"thinking-title": "note"}
+DEEP = ((8, "deep"), (4, "middle"), (1, "near"))
+"""From which depth on a drafted token has which tint."""
 
 
 class Transcript(ScrolledLines, can_focus=True):
-    """Wraps each paragraph once; while an answer grows only its last one is wrapped again."""
+    """Draws the lines in view. A cursor stands on a token; ``Pointed`` says when it has moved."""
 
-    ROLES = ("user", "thinking", "answer", "note", "wrong", "gutter", "mark", "pending")
+    ROLES = (
+        *("user", "system", "thinking", "answer", "note", "wrong", "gutter", "mark", "pending", "cursor"),
+        *("near", "middle", "deep", "bonus", "ar", "first"),
+    )
     COMPONENT_CLASSES = set(ROLES)
-    BINDINGS = [
-        Binding("left", "app.move_round(-1)", "Round back", show=False),
-        Binding("right", "app.move_round(1)", "Round forth", show=False),
-    ]
+    ALLOW_SELECT = False
+    BINDINGS = [*pane_bindings(transcript_keys.KEYS)]
     DEFAULT_CSS = """
     Transcript {
         height: 1fr;
@@ -60,6 +45,7 @@ class Transcript(ScrolledLines, can_focus=True):
         scrollbar-color: $background;
         &.-overflows { scrollbar-color: $scrollbar; }
         .user { text-style: bold; }
+        .system { color: $quiet; }
         .thinking { color: $quiet; text-style: italic; }
         .answer { color: $foreground; }
         .note { color: $faint; }
@@ -67,146 +53,225 @@ class Transcript(ScrolledLines, can_focus=True):
         .gutter { color: $faint; }
         .mark { text-style: underline; color: $shown; }
         .pending { color: $faint; }
+        .cursor { text-style: bold reverse; color: $shown; }
     }
     """
 
+    class Pointed(Message):
+        """The cursor has moved to a token."""
+
+    class TitleClicked(Message):
+        """The user clicked on the title of an answer's thinking."""
+
+        def __init__(self, answer: int) -> None:
+            super().__init__()
+            self.answer = answer
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._paragraphs: list[Paragraph] = []
-        self._lines: list[tuple[str, list[tuple[str, str]]]] = []
-        self._wrapped: dict[tuple[Paragraph, int], list[tuple[str, list[tuple[str, str]]]]] = {}
+        self.writing = Writing()
+        self.tint: Tint = "none"
+        self.folded: set[int] = set()
+        self.cursor: Place | None = None
+        self._session: Session | None = None
+        self._lines = TranscriptLines(self.writing, 80, self.folded)
+        self._width = 0
+        self._shown: tuple[Answer, int] | None = None
         self._looking_back = False
         self._placed_y = 0
 
     def show(self, session: Session, shown: tuple[Answer, int] | None, looking_back: bool) -> None:
-        """Take the newest text; ``shown``: the answer and the index of its round to mark. While looking back
-        the mark stays in view, else the end does unless the user has scrolled away from it."""
-        self._looking_back = looking_back
-        self._paragraphs = [
-            paragraph for answer in session.answers for paragraph in paragraphs_of(answer, shown)
-        ]
-        self._wrap()
+        """Take the newest text; ``shown``: the answer and the index of its round to mark. Another round than
+        before comes into view while looking back, else the end does unless the user has scrolled away."""
+        moved = shown is None or self._shown is None or shown[0] is not self._shown[0] or shown != self._shown
+        self._session, self._shown, self._looking_back = session, shown, looking_back
+        if self.cursor is not None and self.token() is None:
+            self.cursor = None
+        self._update(find_mark=moved and looking_back)
 
     def on_resize(self) -> None:
-        self._wrap()
+        self._begin()
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        line = offset.y + self.scroll_offset.y
+        answer = self._lines.title_at(line)
+        if answer is not None:
+            self.post_message(self.TitleClicked(answer))
+        elif (place := self._lines.token_at(line, offset.x)) is not None:
+            self.put_cursor(place)
+
+    def token(self) -> Written | None:
+        """What the cursor stands on."""
+        answer = self.answer()
+        if answer is None or answer.text is None or self.cursor is None:
+            return None
+        return answer.text.token(self.cursor.token) if self.cursor.token < len(answer.text) else None
+
+    def answer(self) -> Answer | None:
+        """The answer in which the cursor stands."""
+        answers = self._session.answers if self._session is not None else []
+        return answers[self.cursor.answer] if self.cursor and self.cursor.answer < len(answers) else None
+
+    def put_cursor(self, place: Place | None) -> None:
+        """Select a token, or none."""
+        self.cursor = place
+        self.forget_strips()
+        if place is not None:
+            self._reveal(place, place)
+            self.post_message(self.Pointed())
+        self.refresh()
+
+    def move(self, way: TokenWay) -> None:
+        """Move the cursor; where there is none yet, put it to where the shown round begins."""
+        here = self.cursor
+        if here is None:
+            mark = self._mark()
+            self.put_cursor(mark[0] if mark is not None else self._neighbour(None, way))
+        elif way in ("up", "down"):
+            self.put_cursor(self._on_line(here, -1 if way == "up" else 1))
+        else:
+            self.put_cursor(self._neighbour(here, way))
+
+    def next_view(self) -> None:
+        """Text, tokens, ids, bytes."""
+        view = VIEWS[(VIEWS.index(self.writing.view) + 1) % len(VIEWS)]
+        self.writing = Writing(view, self.writing.signs)
+        self._begin()
+
+    def next_tint(self) -> None:
+        """Tints; tints and signs; neither."""
+        self.tint = TINTS[(TINTS.index(self.tint) + 1) % len(TINTS)]
+        self.writing = Writing(self.writing.view, self.tint == "signs")
+        self._begin()
+
+    def toggle_thinking(self, answer: int | None = None) -> None:
+        """Fold the thinking of an answer, or show it; of all answers without one given."""
+        answers = range(len(self._session.answers)) if self._session is not None else range(0)
+        if answer is not None:
+            self.folded ^= {answer}
+        elif self.folded:
+            self.folded.clear()
+        else:
+            self.folded.update(answers)
+        self._update()
 
     def draw_line(self, line: int) -> Strip:
-        gutter, pieces = self._lines[line] if line < len(self._lines) else ("", [])
-        segments = [Segment(gutter, self.role_style("gutter"))] if gutter else []
-        for text, roles in pieces:
-            style = self.role_style(PLAIN)
-            for role in roles.split():
+        if line >= len(self._lines):
+            return Strip([])
+        drawn = self._lines.line(line)
+        base = self.role_style(ROLE_OF.get(drawn.role, drawn.role))
+        segments = [Segment(drawn.gutter, self.role_style("gutter"))] if drawn.gutter.strip() else []
+        if not segments:
+            segments.append(Segment(drawn.gutter, self.role_style(PLAIN)))
+        if not drawn.tokens:
+            segments.append(Segment(drawn.text, base))
+        for token, start, end in drawn.tokens:
+            style = base
+            for role in self._roles(drawn, token):
                 style += self.role_style(role)
-            segments.append(Segment(text, style))
+            segments.append(Segment(drawn.text[start:end], style))
+        if drawn.pending:
+            segments.append(Segment(drawn.pending, self.role_style("pending")))
         return Strip(segments)
 
-    def _scroll_to_mark(self) -> None:
-        """Bring what the shown round wrote into view."""
-        marked = [y for y, (_, pieces) in enumerate(self._lines) if any(MARK in roles for _, roles in pieces)]
+    def _roles(self, drawn: Drawn, number: int) -> list[str]:
+        """What styles a token besides its section."""
+        assert self._session is not None
+        answer = self._session.answers[drawn.answer]
+        assert answer.text is not None
+        token = answer.text.token(number)
+        roles = [tint_role(token.origin)] if self.tint != "none" else []
+        if self._shown is not None and self._shown == (answer, token.round):
+            roles.append("mark")
+        if self.cursor == (drawn.answer, number):
+            roles.append("cursor")
+        return roles
+
+    def _mark(self) -> tuple[Place, Place] | None:
+        """First and last token that the shown round wrote."""
+        if self._shown is None or self._session is None or self._shown[0].text is None:
+            return None
+        answer, number = self._shown
+        tokens = self._shown[0].text.of_round(number)
+        at = next((at for at, other in enumerate(self._session.answers) if other is answer), None)
+        return (Place(at, tokens[0]), Place(at, tokens[-1])) if tokens and at is not None else None
+
+    def _neighbour(self, here: Place | None, way: TokenWay) -> Place | None:
+        answers = self._session.answers if self._session is not None else []
+        counts = [len(answer.text) if answer.text is not None else 0 for answer in answers]
+        if not any(counts):
+            return None
+        if here is None:
+            last = max(number for number, count in enumerate(counts) if count)
+            return Place(last, counts[last] - 1)
+        if way in ("first", "last"):
+            return Place(here.answer, 0 if way == "first" else counts[here.answer] - 1)
+        token = here.token + (1 if way == "right" else -1)
+        if 0 <= token < counts[here.answer]:
+            return Place(here.answer, token)
+        beyond = range(here.answer + 1, len(counts)) if way == "right" else range(here.answer - 1, -1, -1)
+        answer = next((number for number in beyond if counts[number]), None)
+        return here if answer is None else Place(answer, 0 if way == "right" else counts[answer] - 1)
+
+    def _on_line(self, here: Place, by: int) -> Place:
+        """The token nearest to the cursor on the next line up or down that has one."""
+        line = self._lines.line_of(here)
+        if line is None:
+            return here
+        drawn = self._lines.line(line)
+        x = next((start for token, start, _ in drawn.tokens if token == here.token), 0)
+        line += by
+        while 0 <= line < len(self._lines):
+            drawn = self._lines.line(line)
+            begun = [
+                token for token in drawn.tokens if self._lines.line_of(Place(drawn.answer, token[0])) == line
+            ]
+            if begun:
+                token = min(begun, key=lambda t: max(t[1] - x, x - t[2] + 1, 0))[0]
+                if (drawn.answer, token) != here:
+                    return Place(drawn.answer, token)
+            line += by
+        return here
+
+    def _reveal(self, first: Place, last: Place) -> None:
+        """Bring tokens into view."""
+        lines = [line for line in (self._lines.line_of(first), self._lines.line_of(last)) if line is not None]
         height = self.scrollable_content_region.height
-        if marked and not self.scroll_offset.y <= marked[0] <= marked[-1] < self.scroll_offset.y + height:
-            self._place(marked[0] - height // 2)
+        y = self.scroll_offset.y
+        if lines and not (y <= lines[0] and lines[-1] < y + height):
+            self._place(max(0, lines[0] - height // 2))
 
     def _place(self, y: int) -> None:
         """Scroll, and remember where to: elsewhere means that the user has scrolled."""
         self.scroll_to(y=y, animate=False, immediate=True)
         self._placed_y = self.scroll_offset.y
 
-    def _wrap(self) -> None:
-        width = self.scrollable_content_region.width
-        if width <= 4:
+    def _begin(self) -> None:
+        """Another width or writing: everything is written anew."""
+        self._width = self.scrollable_content_region.width
+        self._lines = TranscriptLines(self.writing, self._width, self.folded)
+        self._update(find_mark=self._looking_back)
+
+    def _update(self, find_mark: bool = False) -> None:
+        if self._session is None or not self._width:
             return
         untouched = self.scroll_offset.y == self._placed_y or self.scroll_offset.y >= self.max_scroll_y
-        kept: dict[tuple[Paragraph, int], list[tuple[str, list[tuple[str, str]]]]] = {}
-        self._lines = []
-        for paragraph in self._paragraphs:
-            key = (paragraph, width)
-            wrapped = kept.get(key) or self._wrapped.get(key) or wrap(paragraph, width)
-            kept[key] = wrapped
-            self._lines += wrapped
-        self._wrapped = kept
+        self._lines.update(self._session)
         self.forget_strips()
         self.set_extent(0, len(self._lines))
         self.set_class(self.max_scroll_y > 0, "-overflows")
-        if self._looking_back:
-            self._scroll_to_mark()
-        elif untouched:
+        if find_mark and (mark := self._mark()) is not None:
+            self._reveal(*mark)
+        elif untouched and not self._looking_back:
             self._place(self.max_scroll_y)
         self.refresh()
 
 
-def paragraphs_of(answer: Answer, shown: tuple[Answer, int] | None) -> Iterator[Paragraph]:
-    """An answer as it is read: prompt, warning if decoded wrongly, thinking, answer, how it ended."""
-    if answer.first_round or answer.prompt == "":
-        yield Paragraph("note", "")
-    for number, line in enumerate(escape(answer.prompt, keep_newlines=True).split("\n")):
-        yield Paragraph("user" if number == 0 else "user-more", line)
-    if answer.wrong:
-        yield Paragraph("wrong", f" {WRONG} ")
-    if answer.text is not None:
-        round_number = shown[1] if shown and shown[0] is answer else None
-        if answer.text.thinking or answer.text.section == "thinking":
-            yield Paragraph("thinking-title", "thinking")
-            yield from section_paragraphs(answer, "thinking", round_number)
-        if answer.text.answer or answer.text.section == "answer":
-            yield from section_paragraphs(answer, "answer", round_number)
-    if note := ending(answer):
-        yield Paragraph("note", note)
-    yield Paragraph("note", "")
-
-
-def section_paragraphs(answer: Answer, section: Section, round_number: int | None) -> Iterator[Paragraph]:
-    """The lines of a section, the marks of one round, the bytes that are no whole character yet."""
-    assert answer.text is not None
-    text = answer.text.thinking if section == "thinking" else answer.text.answer
-    stretches = answer.text.stretches(round_number) if round_number is not None else []
-    marked = [(s.start, s.end) for s in stretches if s.section == section]
-    pending = answer.text.pending if answer.text.section == section and not answer.over else b""
-    lines = text.rstrip("\n").split("\n") if answer.over else text.split("\n")
-    start = 0
-    for number, line in enumerate(lines):
-        marks = tuple(
-            (len(escape(line[: max(0, a - start)])), len(escape(line[: b - start])))
-            for a, b in marked
-            if a < start + len(line) and b > start
-        )
-        last = number == len(lines) - 1
-        yield Paragraph(section, escape(line), marks, hex_bytes(pending) if pending and last else "")
-        start += len(line) + 1
-
-
-def ending(answer: Answer) -> str:
-    """How an answer ended, in a line."""
-    if answer.failed:
-        return f"✗ {escape(answer.failed.message)}"
-    if not answer.finished:
-        return ""
-    reason = {"stop": "ended by itself", "length": "cut at max-new-tokens", "cancelled": "stopped"}
-    done = answer.finished
-    return (
-        f"{reason[done.reason]} · {counted(done.tokens, 'token')} in {counted(done.rounds, 'round')} · "
-        f"{done.tokens_per_second:.0f} tokens/s"
-    )
-
-
-def wrap(paragraph: Paragraph, width: int) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Lines of a paragraph: gutter, then pieces of text with the roles that style them."""
-    role = ROLE_OF.get(paragraph.role, paragraph.role)
-    gutter = GUTTERS.get(paragraph.role, "  ")
-    text = paragraph.text + paragraph.pending
-    spans = [Span(start, end, MARK) for start, end in paragraph.marks if end > start]
-    if paragraph.pending:
-        spans.append(Span(len(paragraph.text), len(text), PENDING))
-    lines = []
-    for number, line in enumerate(Content(text, spans=spans).wrap(width - len(gutter))):
-        pieces = list(_pieces(line, role))
-        lines.append((gutter if number == 0 or paragraph.role == "thinking" else "  ", pieces))
-    return lines or [(gutter, [])]
-
-
-def _pieces(line: Content, role: str) -> Iterator[tuple[str, str]]:
-    text = line.plain
-    cuts = sorted({0, len(text), *(s.start for s in line.spans), *(s.end for s in line.spans)})
-    for start, end in pairwise(cuts):
-        roles = [role] + [str(s.style) for s in line.spans if s.start <= start and s.end >= end]
-        yield text[start:end], " ".join(roles)
+def tint_role(origin: int) -> str:
+    """The style of a token by where it comes from."""
+    if origin > 0:
+        return next(role for depth, role in DEEP if origin >= depth)
+    return {FIRST: "first", BONUS: "bonus", AR: "ar"}[origin]

@@ -111,7 +111,7 @@ def test_half_a_character_waits_for_the_rest() -> None:
 def test_half_a_character_at_the_end_is_kept_visible() -> None:
     text = AnswerText(full_vocabulary(), prefilled(token_id("a")))
     text.push([token_id("🙂".encode()[:3])], 0)
-    text.close(0)
+    text.close()
     assert text.answer == "\ufffd"
 
 

@@ -161,10 +161,11 @@ async def test_every_round_is_held() -> None:
         engine = play.engine
         assert isinstance(engine, ScriptedEngine)
         await play.until(lambda: play.controller.session.loaded)
-        await play.pilot.press("f10")
+        await play.pilot.press("tab", "H")
         await play.settle()
         assert "Every round waits" in told(play)
         assert "ready, will hold every round" in play.part("#top-line")
+        await play.pilot.press("i")
         await ask(play)
         await play.until(lambda: play.controller.session.answers[0].prefilled)
         await play.settle()
