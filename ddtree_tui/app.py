@@ -25,6 +25,10 @@ def run_app(options: AppOptions) -> int:
     """
     controller = make_controller(options)
     try:
+        if options.config.looks.plain_log:
+            from ddtree_tui.plain_log import run_plain_log
+
+            return run_plain_log(controller, options.prompt, options.problems)
         from ddtree_tui.playground import PlaygroundApp
 
         app = PlaygroundApp(controller, options)

@@ -206,13 +206,16 @@ def _run_app(options: AppOptions) -> int:
             "The app cannot run under torchrun.",
             "Start it by itself, and it starts the processes: ddtree-tui --tp N",
         )
+    from ddtree_tui.app import run_app
+
+    if options.config.looks.plain_log:
+        return run_app(options)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise EngineError(
             "no_terminal",
             "The app needs a terminal for its input and output.",
             'Run it in one, or write: ddtree-tui generate "PROMPT"',
         )
-    from ddtree_tui.app import run_app
     from ddtree_tui.hangup import end_with_terminal
 
     end_with_terminal()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -73,6 +73,7 @@ class Controller:
         paused: the run waits between two rounds, or the recording's clock stands still.
         hold: the engine waits for the user before every round.
         player: shows rounds that are there already one after the other.
+        listener: is told of every event once it is taken in.
         notices: sentences to be shown in passing; whoever shows them takes them out.
     """
 
@@ -87,6 +88,7 @@ class Controller:
         recent: Path | None = None,
     ) -> None:
         self.settings = settings
+        self.listener: Callable[[AnyEvent], object] | None = None
         self.load = load or LoadSettings()
         self._load_before: LoadSettings | None = None
         self._recent = recent
@@ -192,6 +194,8 @@ class Controller:
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:
             self.session.apply(event)
+            if self.listener is not None:
+                self.listener(event)
             match event:
                 case Loaded():
                     self._loaded(event)

@@ -1,0 +1,79 @@
+"""What happens, told in plain sentences: for screen readers, and for whoever wants a log. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.plural import counted
+from ddtree_tui.run import Session
+from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round
+
+ENDINGS = {
+    "stop": "It ended by itself",
+    "length": "It ended at the most tokens allowed",
+    "cancelled": "It was stopped",
+}
+
+
+class Narrator:
+    """Turns events into lines. The session has taken each in before. Text of the models is escaped.
+
+    Attributes:
+        rounds: whether every round is told of.
+    """
+
+    def __init__(self, session: Session, *, rounds: bool = True) -> None:
+        self._session = session
+        self._stage = ""
+        self.rounds = rounds
+
+    def tell(self, event: AnyEvent) -> Iterator[str]:
+        """The lines an event is worth; none for what only machines need."""
+        match event:
+            case Loading() if event.stage != self._stage:
+                self._stage = event.stage
+                yield f"Loading: {escape(event.stage)}."
+            case Loaded():
+                self._stage = ""
+                yield self._loaded(event)
+            case Prefilled():
+                settings = event.settings
+                mode = f"tree, budget {settings.budget}" if settings.mode == "tree" else settings.mode
+                yield f"Prompt read: {counted(len(event.prompt_ids), 'token')}. Mode {mode}."
+            case Round() if self.rounds:
+                yield self._round(event)
+            case Finished():
+                yield from self._finished(event)
+            case Failed():
+                yield escape(f"Failed: {event.message} {event.hint}")
+
+    def _loaded(self, event: Loaded) -> str:
+        drafter = f"drafter {event.drafter.name}, block {event.block_size}" if event.drafter else "no drafter"
+        return escape(f"Ready: {event.target.name} on {event.device}, {drafter}.")
+
+    def _round(self, event: Round) -> str:
+        written = decode_bytes(b"".join(map(self._bytes, event.committed_ids)))
+        told = f"Round {event.index + 1}: {counted(event.acceptance_length, 'token')}, “{escape(written)}”."
+        if event.mode == "ar":
+            return told
+        told += f" {len(event.accepted)} of {counted(len(event.nodes.ids), 'drafted node')} accepted."
+        if event.miss is not None and not event.miss.beyond:
+            missed = escape(decode_bytes(self._bytes(event.miss.id)))
+            told += f" Near miss: “{missed}” was the drafter's choice #{event.miss.rank}."
+        return told
+
+    def _finished(self, event: Finished) -> Iterator[str]:
+        if event.thinking_text.strip():
+            yield f"Thinking: {escape(event.thinking_text.strip(), keep_newlines=True)}"
+        yield f"Answer: {escape(event.text.strip(), keep_newlines=True)}"
+        yield (
+            f"{ENDINGS.get(event.reason, escape(event.reason))}: {counted(event.tokens, 'token')} in "
+            f"{counted(event.rounds, 'round')}, {event.mean_acceptance_length:.2f} a round, "
+            f"{event.tokens_per_second:.0f} tokens a second."
+        )
+
+    def _bytes(self, token_id: int) -> bytes:
+        answer = self._session.answer
+        vocabulary = answer.vocabulary if answer is not None else self._session.vocabulary
+        return vocabulary.token_bytes(token_id) or f"#{token_id}".encode()

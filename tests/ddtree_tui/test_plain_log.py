@@ -1,0 +1,179 @@
+"""The app without a screen."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from make_recording import conversation
+from scripted_engine import ScriptedEngine
+
+from ddtree_tui.controller import Controller
+from ddtree_tui.narration import Narrator
+from ddtree_tui.plain_log import COMMANDS, PlainLog
+from ddtree_tui.run import Phase, Session
+from engine.events import Failed, encode_event
+from engine.settings import DecodeSettings
+
+Step = str | Callable[[Controller], bool]
+
+
+def talk(*steps: Step, prompt: str | None = None, **script: float) -> tuple[str, Controller, int]:
+    """Type the lines of ``steps``, each once the conditions before it are met; what was printed."""
+    engine = ScriptedEngine(**script)
+    controller = Controller(DecodeSettings(), engine=engine, log_path=Path("test.log"))
+    engine.start()
+    left = [lambda controller: controller.session.phase is Phase.READY, *steps]
+
+    def read() -> str:
+        while left:
+            step = left.pop(0)
+            if isinstance(step, str):
+                return f"{step}\n"
+            end = time.monotonic() + 10
+            while not step(controller):
+                assert time.monotonic() < end, out.getvalue()
+                time.sleep(0.01)
+            time.sleep(0.1)
+        return ""
+
+    out = io.StringIO()
+    code = PlainLog(controller, read, out).run(prompt, ["config.toml has an unknown key: x.y."])
+    controller.shut_down()
+    return out.getvalue(), controller, code
+
+
+def idle(controller: Controller) -> bool:
+    return bool(controller.session.answers) and not controller.busy
+
+
+def rounds(count: int) -> Callable[[Controller], bool]:
+    return lambda controller: len(controller.session.rounds) >= count
+
+
+def test_a_conversation_is_told_from_start_to_end() -> None:
+    said, controller, code = talk("hello", idle, "more", rounds=3)
+    lines = said.splitlines()
+    assert code == 0
+    assert lines[0].startswith("Type a prompt")
+    assert "Notice: config.toml has an unknown key: x.y." in lines
+    assert any(line.startswith("Loading: ") for line in lines)
+    assert any(line.startswith("Ready: ") and "block 16" in line for line in lines)
+    assert sum(line.startswith("Round ") for line in lines) == 6
+    assert sum(line.startswith("Answer: ") for line in lines) == 2
+    assert sum("It ended by itself" in line for line in lines) == 2
+    assert len(controller.session.answers) == 2
+    assert "\x1b" not in said  # no cursor is moved, nothing is drawn twice
+
+
+def test_awkward_text_is_escaped() -> None:
+    said, _, _ = talk("hello", rounds=30, awkward=1.0, rounds_per_second=400.0)
+    unprintable = {character for character in said if not character.isprintable()}
+    assert unprintable <= {"\n", "\u200d", "\u00a0", "\u3000"}  # joined emoji and wide spaces are text
+
+
+def test_pause_step_and_stop() -> None:
+    paused: list[int] = []
+
+    def resting(controller: Controller) -> bool:
+        paused.append(len(controller.session.rounds))
+        return len(paused) > 20 and len(set(paused[-10:])) == 1
+
+    said, controller, _ = talk(
+        "hello", rounds(3), "/pause", resting, "/step", resting, "/go", rounds(30), "again", "/stop", idle,
+        rounds=5000, rounds_per_second=50.0,
+    )  # fmt: skip
+    assert "Paused." in said
+    assert "Not paused." in said
+    assert "A run is under way: /stop stops it." in said
+    assert "It was stopped" in said
+    assert controller.session.answers[0].finished is not None
+
+
+def test_settings_are_shown_and_changed() -> None:
+    said, controller, _ = talk(
+        "/set budget 16", "/set top-p 0.5", "/set stop Q:", "/set budget 0", "/set nothing 1", "/settings"
+    )
+    settings = controller.settings
+    assert (settings.budget, settings.top_p, settings.stop) == (16, 0.5, ("Q:",))
+    assert "budget: 16, from the next round on." in said
+    assert "top p: 0.5, from the next run on." in said
+    assert "The budget cannot be 0." in said
+    assert "There is no setting nothing." in said
+    assert 'stop: ["Q:"].' in said
+
+
+def test_other_commands() -> None:
+    said, controller, _ = talk("/help", "/dance", "/rounds", "hello", idle, "/new", "/quit", rounds=3)
+    for command in COMMANDS:
+        assert f"{command}: " in said
+    assert "There is no command /dance." in said
+    assert "Round " not in said
+    assert "Rounds are not told." in said
+    assert controller.session.answers == []
+
+
+def test_failures_are_told_once_and_the_engine_restarts() -> None:
+    said, controller, _ = talk(
+        "die", lambda controller: controller.session.phase is Phase.BROKEN, "/restart",
+        lambda controller: controller.session.phase is Phase.READY, "hello", rounds=2,
+    )  # fmt: skip
+    assert said.count("The engine was killed by signal 9.") == 1
+    assert "/restart starts the engine anew." in said
+    assert len(controller.session.answers) == 2
+
+
+def test_ctrl_c_stops_the_run_and_then_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ScriptedEngine(rounds=5000, rounds_per_second=50.0)
+    controller = Controller(DecodeSettings(), engine=engine)
+    engine.start()
+    out = io.StringIO()
+    forever = threading.Event()
+    log = PlainLog(controller, lambda: str(forever.wait()), out)
+    turn, interrupted = log._turn, []
+
+    def interrupting() -> bool:
+        running = len(controller.session.rounds) > 2 and not interrupted
+        if running or (interrupted == [1] and idle(controller)):
+            interrupted.append(1)
+            raise KeyboardInterrupt
+        return turn()
+
+    monkeypatch.setattr(log, "_turn", interrupting)
+    assert log.run("hello", []) == 130
+    assert "It was stopped" in out.getvalue()
+
+
+def test_a_failed_recording_is_told() -> None:
+    failed = Failed(error="x", message="There was [/b] no room.", hint="Make some.")
+    assert list(Narrator(Session()).tell(failed)) == ["Failed: There was [/b] no room. Make some."]
+
+
+def test_a_recording_is_told_at_once_on_any_output(tmp_path: Path) -> None:
+    trace = tmp_path / "run.jsonl"
+    trace.write_bytes(b"".join(encode_event(event) + b"\n" for event in conversation(0, rounds=500)))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ddtree_tui",
+            "replay",
+            str(trace),
+            "--plain-log",
+            "--log",
+            str(tmp_path / "log"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert "Round 500: " in done.stdout
+    assert "Answer: " in done.stdout
+    assert done.stderr == ""
