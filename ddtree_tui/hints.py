@@ -136,8 +136,7 @@ def _prompt() -> list[Hint]:
 
 _RUNS: Hint = ("^R", "recorded runs", "recorded_runs")
 _POINTING: tuple[Hint, ...] = (
-    ("← →", "parent, child", ""),
-    ("↑ ↓", "others", ""),
+    ("←↑↓→", "move", ""),
     ("Enter", "fold", "tree_fold"),
     ("/", "search", "tree_search"),
     ("[ ]", "round", "move_round(1)"),

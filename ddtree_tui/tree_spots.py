@@ -47,8 +47,8 @@ def hit(line: Line, x: int) -> int | None:
 def step(spots: dict[int, Spot], shape: DraftShape, place: int, way: Way) -> int:
     """Where a step leads from a place that is drawn; the place itself where it leads nowhere.
 
-    Up and down lead to the nearest row with a place of the same depth: a sibling where there is one. Where
-    no such row is left, to the next row at all, so that every row can be reached.
+    Up and down lead, in reading order, to the next place of the same depth: a sibling where there is one.
+    Where none is left, to the next row at all, so that every row can be reached.
     """
     if way == "parent":
         return shape.parent(place)
@@ -56,26 +56,21 @@ def step(spots: dict[int, Spot], shape: DraftShape, place: int, way: Way) -> int
         return next((below for below in shape.below(place) if below in spots), place)
     here, forth = spots[place], way == "down"
     drawn = [(spot, other) for other, spot in spots.items() if is_stop(shape, other)]
-    same_depth = [(spot, other) for spot, other in drawn if shape.depth(other) == shape.depth(place)]
-    for among in (same_depth, drawn):
-        beyond = [
-            (abs(spot.line - here.line), abs(spot.x - here.x), other)
-            for spot, other in among
-            if other != place and _beyond(spot, here, forth, same_depth=among is same_depth)
-        ]
-        if beyond:
-            return min(beyond)[2]
-    return place
+    beside = [
+        (spot, other)
+        for spot, other in drawn
+        if shape.depth(other) == shape.depth(place) and (spot > here if forth else spot < here)
+    ]
+    if beside:
+        return (min(beside) if forth else max(beside))[1]
+    beyond = [
+        (abs(spot.line - here.line), abs(spot.x - here.x), other)
+        for spot, other in drawn
+        if (spot.line > here.line if forth else spot.line < here.line)
+    ]
+    return min(beyond)[2] if beyond else place
 
 
 def is_stop(shape: DraftShape, place: int) -> bool:
     """Whether the cursor can be at a place: anywhere but on folds."""
     return shape.token(place) is not None
-
-
-def _beyond(spot: Spot, here: Spot, forth: bool, *, same_depth: bool) -> bool:
-    """Whether a spot lies after (or before) another: on a later row, or further on in the same, as in the
-    dense drawing, where a depth is a row."""
-    if spot.line == here.line:
-        return same_depth and (spot.x > here.x) == forth
-    return (spot.line > here.line) == forth

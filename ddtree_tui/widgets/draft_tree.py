@@ -21,6 +21,7 @@ from ddtree_tui.tree_spots import Spot, Way, hit, spots_of, step
 from ddtree_tui.widgets import tree_keys
 from ddtree_tui.widgets.painted import PLAIN, ScrolledLines
 
+TURNED: dict[Way, Way] = {"parent": "up", "child": "down", "up": "parent", "down": "child"}
 MAP_CELLS = 1
 """Kept free on the right for the map of a tall drawing."""
 
@@ -64,6 +65,10 @@ class DraftTreeView(ScrolledLines, can_focus=True):
     def hidden(self) -> int:
         """Nodes folded away at the moment."""
         return self._layout_made.hidden if self._layout_made else 0
+
+    @property
+    def _dense(self) -> bool:
+        return self.look.arranged(self.app.size.width) == "dense"
 
     @property
     def shape(self) -> DraftShape | None:
@@ -144,10 +149,13 @@ class DraftTreeView(ScrolledLines, can_focus=True):
             self.put_cursor(place)
 
     def move(self, way: Way) -> None:
-        """Move the cursor one step; to a child that is folded away by unfolding it."""
+        """Move the cursor one step; to a child that is folded away by unfolding it. In the overview, where
+        depth goes down and not to the right, the ways are turned."""
         cursor, shape = self.look.cursor, self._shape
         if cursor is None or shape is None or cursor not in self._spots():
             return
+        if self._dense:
+            way = TURNED[way]
         reached = step(self._spots(), shape, cursor, way)
         if way == "child" and reached == cursor and shape.below(cursor):
             self.toggle_fold(cursor)
@@ -242,8 +250,9 @@ class DraftTreeView(ScrolledLines, can_focus=True):
     def _mark_trail(self) -> None:
         """In the dense drawing, where no lines do: what the cursor's node hangs below, and what below it."""
         cursor, shape = self.look.cursor, self._shape
-        dense = self.look.arranged(self.app.size.width) == "dense"
-        marked = [*shape.path(cursor), *shape.below(cursor)] if dense and shape and cursor is not None else []
+        marked: list[int] = []
+        if self._dense and shape is not None and cursor is not None:
+            marked = [*shape.path(cursor), *shape.below(cursor)]
         self._trail = frozenset(marked)
 
     def _scroll_to_cursor(self) -> None:

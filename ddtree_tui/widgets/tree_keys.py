@@ -20,11 +20,11 @@ KEYS = (
         free="right,l",
         pane=PANE,
     ),
-    Key("tree.up", "tree_move('up')", "cursor up, siblings first; without: scroll", free="up,k", pane=PANE),
+    Key("tree.up", "tree_move('up')", "cursor to a sibling, or up; without: scroll", free="up,k", pane=PANE),
     Key(
         "tree.down",
         "tree_move('down')",
-        "cursor down, siblings first; without: scroll",
+        "cursor to a sibling, or down; without: scroll",
         free="down,j",
         pane=PANE,
     ),

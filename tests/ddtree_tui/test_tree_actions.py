@@ -233,8 +233,16 @@ async def test_layouts_in_turn() -> None:
         await play.settle()
         assert "nodes, p " in play.part("#tree")
         assert tree.hidden == 0
-        await play.pilot.press("c", "right", "left", "down", "enter", "left")  # moves as in the others
-        assert tree.look.cursor in tree._spots()
+        await play.pilot.press("home", "c")
+        shape = tree.shape
+        assert shape is not None
+        for _ in range(20):
+            await play.pilot.press("up")  # here depth goes down
+        assert tree.look.cursor == ROOT
+        await play.pilot.press("down", "right")
+        assert tree.look.cursor == shape.children[ROOT][1]
+        await play.pilot.press("left")
+        assert tree.look.cursor == shape.children[ROOT][0]
         await play.pilot.press("v")
         await play.settle()
         assert tree.look.arrangement is None

@@ -80,6 +80,18 @@ def test_a_click_hits_what_is_drawn_there(seed: int, budget: int, arrangement: A
         assert hit(line, sum(cell_len(part.text) for part in line)) is None
 
 
+@settings(max_examples=30, deadline=None)
+@given(seeds, st.sampled_from((64, 300)), st.sampled_from((30, 118)))
+def test_in_the_overview_a_whole_depth_is_passed_in_reading_order(seed: int, budget: int, width: int) -> None:
+    shape = shape_of(seed, budget)
+    spots = spots_of(lay_out(shape, label, width, None, arrangement="dense"))
+    depth = max(2, len(shape.round.accepted))
+    row = [place for place in spots if shape.depth(place) == depth]
+    for one, other in pairwise(row):
+        assert step(spots, shape, one, "down") == other
+        assert step(spots, shape, other, "up") == one
+
+
 def test_folds_can_be_hit_but_not_stopped_at() -> None:
     shape: DraftShape = shape_of(3, 200)
     spots = spots_of(lay_out(shape, label, 118, 9))
