@@ -126,6 +126,7 @@ def _view() -> list[Hint]:
         ("e", "unfold", "unfold"),
         ("z", "zoom", "zoom"),
         ("x", "export", "export"),
+        ("#", "numbers", "numbers"),
         ("y", "copy", "copy"),
     ]
 

@@ -37,6 +37,7 @@ NAMES = {
     "equals_sign": "=",
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
+    "number_sign": "#",
 }
 
 

@@ -20,6 +20,8 @@ from textual.widgets import Static
 from ddtree_tui.actions import keep, looks, rounds, runs, settings, tree
 from ddtree_tui.actions.keep import KeepActions
 from ddtree_tui.actions.looks import LookActions
+from ddtree_tui.actions.numbers import KEYS as NUMBER_KEYS
+from ddtree_tui.actions.numbers import NumberActions
 from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
@@ -37,6 +39,7 @@ from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
+from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.theme import THEMES, role_defaults
 from ddtree_tui.widgets.draft_tree import DraftTreeView
@@ -60,6 +63,7 @@ KEYS = (
     *tree.KEYS,
     *TEXT_KEYS,
     *keep.KEYS,
+    *NUMBER_KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
     Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
@@ -77,6 +81,7 @@ class PlaygroundApp(
     TreeActions,
     TranscriptActions,
     KeepActions,
+    NumberActions,
     LookActions,
 ):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""
@@ -247,6 +252,9 @@ class PlaygroundApp(
         if controller.playback is not None:
             self._paint_replay(main, now)
         main.query_one(KeyBar).show(tuple(renamed(hints(self._situation(main)), KEYS, self.all_keys())))
+        for screen in self.screen_stack[1:]:
+            if isinstance(screen, LiveScreen):
+                screen.show(controller)
 
     def _paint_replay(self, main: Screen[object], now: float) -> None:
         controller, replay = self.controller, self.options.replay
