@@ -14,6 +14,7 @@ from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
 from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
+from ddtree_tui.statistics.scopes import Scope
 from engine.errors import EngineError
 from engine.presets import PRESETS
 from engine.settings import (
@@ -27,6 +28,8 @@ from engine.settings import (
     LoadSettings,
 )
 
+SCOPES = tuple(scope.value for scope in Scope)
+
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all options. Values not given are absent, so that both sides of a command count."""
@@ -38,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
-        "       %(prog)s export FILE --html [-o FILE]\n"
+        "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]\n"
         "       %(prog)s config [--print | --path]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
@@ -113,6 +116,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add(export, "-o", "--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
     add(export, "--debug", action="store_true", help="show tracebacks")
+
+    stats = commands.add_parser(
+        "stats",
+        help="print what the rounds of a recorded run say about drafter and speed",
+        usage="%(prog)s FILE [--scope NAME] [--json]",
+        description="Print the numbers of a recorded run: acceptance, speed, the drafter's hits and "
+        "calibration, what the last nodes of the budget bought. No model is loaded.",
+        allow_abbrev=False,
+    )
+    stats.set_defaults(command="stats")
+    stats.add_argument("file", type=Path, metavar="FILE", help="a recorded run")
+    add(
+        stats,
+        "--scope",
+        type=choice("scope", SCOPES),
+        metavar="NAME",
+        help=choices(SCOPES, Scope.ALL.value) + ": the last answer, all, or since a setting last changed",
+    )
+    add(stats, "--json", action="store_true", help="write the numbers as JSON")
+    add(stats, "--ascii", action="store_true", help="draw with ASCII alone")
+    add(stats, "--debug", action="store_true", help="show tracebacks")
 
     bench = commands.add_parser(
         "bench",
@@ -328,13 +352,13 @@ def _epilog() -> str:
 
 def _no_command(name: str) -> EngineError:
     close = difflib.get_close_matches(
-        name, ["generate", "replay", "export", "bench", "models", "config"], n=1
+        name, ["generate", "replay", "export", "stats", "bench", "models", "config"], n=1
     )
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, replay, export, bench, models and config.",
+        f"There is no command {name!r}; there are generate, replay, export, stats, bench, models and config.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

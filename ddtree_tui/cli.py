@@ -23,7 +23,8 @@ from ddtree_tui.config_file import read_config
 from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
-from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions
+from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, StatsOptions
+from ddtree_tui.statistics.scopes import Scope
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
@@ -32,6 +33,10 @@ MAX_PROMPT_BYTES = 16 * 2**20
 
 _LOAD_FIELDS = LoadSettings.__struct_fields__
 _DECODE_FIELDS = DecodeSettings.__struct_fields__
+
+Options = (
+    AppOptions | GenerateOptions | BenchOptions | ModelsOptions | ExportOptions | StatsOptions | ConfigOptions
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.export.command import run_export
 
             return run_export(options)
+        if isinstance(options, StatsOptions):
+            from ddtree_tui.statistics.command import run_stats
+
+            return run_stats(options)
         if isinstance(options, ModelsOptions):
             loading = True  # what can be wrong here is what would be wrong then
             return run_models(options)
@@ -72,9 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exit_codes.BROKEN_PIPE
 
 
-def parse(
-    argv: Sequence[str],
-) -> AppOptions | GenerateOptions | BenchOptions | ModelsOptions | ExportOptions | ConfigOptions:
+def parse(argv: Sequence[str]) -> Options:
     """Read the command line.
 
     Raises:
@@ -89,6 +96,9 @@ def parse(
         return ModelsOptions(given.get("model"), given.get("drafter"))
     if given["command"] == "export":
         return _export_options(given)
+    if given["command"] == "stats":
+        scope = Scope(given.get("scope", Scope.ALL.value))
+        return StatsOptions(given["file"], scope, given.get("json", False), given.get("ascii", False))
     if given["command"] == "config":
         return ConfigOptions(given.get("print", False), given.get("path", False))
     for_app = given["command"] in (None, "replay")

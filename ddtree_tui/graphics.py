@@ -75,11 +75,10 @@ class Graphics:
 
     def stacked(self, shares: Sequence[float], width: int) -> list[str]:
         """The parts of one bar, each in its shade; shares that sum to 1 fill ``width``."""
-        ends = [round(min(1.0, end) * width) for end in accumulate(shares)]
-        starts = [0, *ends[:-1]]
+        borders = [round(min(1.0, border) * width) for border in accumulate(shares, initial=0.0)]
         return [
             self.shades[number % len(self.shades)] * (end - start)
-            for number, (start, end) in enumerate(zip(starts, ends, strict=True))
+            for number, (start, end) in enumerate(pairwise(borders))
         ]
 
     def curve(self, values: Sequence[float], width: int) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ddtree_tui.config import Config
 from ddtree_tui.export.formats import Format
+from ddtree_tui.statistics.scopes import Scope
 from engine.settings import DecodeSettings, LoadSettings, Message
 
 
@@ -84,3 +85,20 @@ class ExportOptions:
     format: Format
     number: int | None
     output: Path | None
+
+
+@dataclass(frozen=True)
+class StatsOptions:
+    """What ``ddtree-tui stats`` is to print.
+
+    Attributes:
+        trace: a recorded run: a plain trace or a recording.
+        scope: which of its rounds count; ``answer`` is the last one.
+        json: one JSON object instead of tables.
+        ascii: tables of ASCII alone.
+    """
+
+    trace: Path
+    scope: Scope
+    json: bool
+    ascii: bool = False

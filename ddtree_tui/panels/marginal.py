@@ -25,9 +25,9 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
 
 
 def _headline(part: MarginalPart) -> Line:
-    bought = -part.smaller[0].change
+    bought = part.tokens_per_round - part.smaller[0].tokens_per_round
     return [
-        (f"the last {LAST_NODES} of {part.budget} nodes bought ", "label"),
+        (f"last {LAST_NODES} of {part.budget} nodes: ", "label"),
         (f"{bought:.2f}", "number"),
         (" tokens a round ", "label"),
         (f"({bought / part.tokens_per_round:.1%})", "label"),

@@ -6,14 +6,17 @@ from ddtree_tui.graphics import Graphics
 from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, numbers, size, wrapped
 from ddtree_tui.statistics.report import Report
 
+FLOOR_CELLS = 34
+"""What the numbers beside the floor's bar take."""
+
 
 def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     """One stacked bar, its parts by name; the floor on a scale of the round; memory."""
-    lines: list[Line] = [_bar(report, graphics, width), *_legend(report, graphics, width)]
-    if not report.stages:
-        lines = [NOTHING_YET]
+    lines: list[Line] = [NOTHING_YET]
+    if report.stages:
+        lines = [_bar(report, graphics, width), *_legend(report, graphics, width)]
     if (floor := report.floor) is not None:
-        before, mark, after = graphics.bar_with_mark(floor.share, 1.0, min(30, width // 2))
+        before, mark, after = graphics.bar_with_mark(floor.share, 1.0, max(8, min(30, width - FLOOR_CELLS)))
         lines.append([("floor ", "label"), (before, "bar"), (mark, "mark"), (after, "bar")])
         lines[-1] += [
             (f" {floor.floor_ms:.2f} ms", "number"),
@@ -25,7 +28,7 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
         if memory.now is not None and memory.peak is not None:
             of = "GPU" if memory.of == "device" else "engine"
             pairs += [(f"{of} now", size(memory.now)), ("at most", size(memory.peak))]
-        lines.append(numbers(pairs))
+        lines += wrapped([numbers([pair]) for pair in pairs], width)
     return lines
 
 

@@ -1,0 +1,48 @@
+"""``ddtree-tui stats``: the numbers of a recorded run, without the app."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from ddtree_tui import exit_codes
+from ddtree_tui.options import StatsOptions
+from ddtree_tui.run import Session
+from ddtree_tui.statistics.report import Report
+from ddtree_tui.statistics.tables import print_tables
+from engine.events import Loaded
+from engine.trace import read_trace
+
+
+def run_stats(options: StatsOptions) -> int:
+    """Print to standard output; returns the exit code.
+
+    Raises:
+        EngineError: as ``read_trace``.
+    """
+    trace = read_trace(options.trace)
+    session = Session()
+    for event in trace.events:
+        session.apply(event)
+    answer = session.answer
+    report = session.statistics.report(options.scope, answer.statistics if answer else None)
+    if trace.notice:
+        print(f"ddtree-tui: {trace.notice}", file=sys.stderr)
+    if options.json:
+        text = msgspec.json.format(msgspec.json.encode(as_json(session.loaded, report)), indent=2)
+        print(text.decode())
+    else:
+        print_tables(session.loaded, options.scope, report, plain=options.ascii)
+    return exit_codes.OK
+
+
+def as_json(loaded: Loaded | None, report: Report) -> dict[str, object]:
+    """The report, and of which pair on which device it is."""
+    drafter = loaded.drafter if loaded else None
+    pair = {
+        "target": loaded.target.name if loaded else None,
+        "drafter": drafter.name if drafter else None,
+        "device": loaded.device if loaded else None,
+    }
+    return pair | msgspec.structs.asdict(report)
