@@ -75,6 +75,7 @@ SCENES = (
     ),
     Scene("chain", 120, 40, "Tell me a short story about a fox.", DecodeSettings(mode="chain")),
     Scene("naive", 120, 40, "Tell me a short story about a fox.", DecodeSettings(verify="naive")),
+    Scene("numbers", 120, 40, "Tell me a short story about a fox.", keys=("f12",)),
     Scene("keys", 120, 40, keys=("f1",)),
 )
 

@@ -6,7 +6,8 @@ from ddtree_tui.graphics import Graphics
 from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, compact
 from ddtree_tui.statistics.report import HitMap, HitsPart, Report
 
-LABEL_CELLS, CELLS = 7, 3
+LABEL_CELLS = 7
+CELLS, NARROW_CELLS = 4, 3
 HEATS = 5
 
 
@@ -16,13 +17,15 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     if part is None:
         return [NOTHING_YET]
     depths = max(len(part.spine.tries), len(part.branches.tries))
-    depths = min(depths, max(1, (width - LABEL_CELLS) // CELLS))
+    cells = CELLS if LABEL_CELLS + CELLS * depths <= width else NARROW_CELLS
+    depths = min(depths, max(1, (width - LABEL_CELLS) // cells))
     rows = _used_rows(part)
-    lines = [_row("spine", list(range(1, depths + 1)), "label")]
-    lines += _map(part, part.spine, depths, rows, graphics)
+    lines: list[Line] = [[("spine: as long as the path is first choices", "label")]]
+    lines.append(_row("depth", list(range(1, depths + 1)), cells, "label"))
+    lines += _map(part.spine, part.rows[:rows], depths, cells, graphics)
     if any(part.branches.tries):
-        lines.append([("branches: after another choice than #0", "label")])
-        lines += _map(part, part.branches, depths, rows, graphics)
+        lines.append([("branches: once it has taken another choice", "label")])
+        lines += _map(part.branches, part.rows[:rows], depths, cells, graphics)
     else:
         lines.append([("branches: the path never left the first choices", "quiet")])
     return [*lines, *_summary(part)]
@@ -40,39 +43,40 @@ def _used_rows(part: HitsPart) -> int:
     return 1 + max(used, default=0)
 
 
-def _map(part: HitsPart, counts: HitMap, depths: int, rows: int, graphics: Graphics) -> list[Line]:
+def _map(counts: HitMap, names: list[str], depths: int, cells: int, graphics: Graphics) -> list[Line]:
     lines = []
-    for row in range(rows):
-        line: Line = [(part.rows[row].rjust(LABEL_CELLS - 1) + " ", "label")]
-        line += [_cell(counts, depth, row, graphics) for depth in range(depths)]
+    for row, name in enumerate(names):
+        line: Line = [(name.rjust(LABEL_CELLS - 1) + " ", "label")]
+        for depth in range(depths):
+            text, role = _cell(counts, depth, row, graphics)
+            line.append((text.rjust(cells), role))
         lines.append(line)
-    return [*lines, *_times(counts.tries[:depths])]
-
-
-def _times(tries: list[int]) -> list[Line]:
-    """How often the path came to each depth; in two rows where neighbours would touch."""
-    if max(tries, default=0) < 10 ** (CELLS - 1):
-        return [_row("times", tries, "quiet")]
-    odd = [n if depth % 2 == 0 else 0 for depth, n in enumerate(tries)]
-    even = [n if depth % 2 else 0 for depth, n in enumerate(tries)]
-    return [_row("times", odd, "quiet"), _row("", even, "quiet")]
+    return [*lines, *_times(counts.tries[:depths], cells)]
 
 
 def _cell(counts: HitMap, depth: int, row: int, graphics: Graphics) -> tuple[str, str]:
     tries = counts.tries[depth] if depth < len(counts.tries) else 0
     if not tries:
-        return " " * CELLS, ""
+        return "", ""
     taken = counts.taken[depth][row]
     if not taken:
-        return graphics.none.rjust(CELLS), "quiet"
+        return graphics.none, "quiet"
     share = taken / tries
-    text = graphics.shades[0] * 2 if taken == tries else str(min(99, round(100 * share)))
-    return text.rjust(CELLS), f"heat-{min(HEATS - 1, int(share * HEATS))}"
+    return f"{100 * share:.0f}", f"heat-{min(HEATS - 1, int(share * HEATS))}"
 
 
-def _row(label: str, counts: list[int], role: str) -> Line:
-    cells = "".join((compact(count) if count else "").rjust(CELLS) for count in counts)
-    return [(label.ljust(LABEL_CELLS), "label"), (cells, role)]
+def _times(tries: list[int], cells: int) -> list[Line]:
+    """How often the path came to each depth; in two rows where neighbours would touch."""
+    if all(len(compact(count)) < cells for count in tries):
+        return [_row("times", tries, cells, "quiet")]
+    odd = [n if depth % 2 == 0 else 0 for depth, n in enumerate(tries)]
+    even = [n if depth % 2 else 0 for depth, n in enumerate(tries)]
+    return [_row("times", odd, cells, "quiet"), _row("", even, cells, "quiet")]
+
+
+def _row(label: str, counts: list[int], cells: int, role: str) -> Line:
+    text = "".join((compact(count) if count else "").rjust(cells) for count in counts)
+    return [(label.ljust(LABEL_CELLS), "label"), (text, role)]
 
 
 def _summary(part: HitsPart) -> list[Line]:
@@ -97,7 +101,7 @@ PANEL = Panel(
     help=(
         "Whenever the accepted path comes to a depth, the target's token there has some rank in the "
         "drafter's list for that depth: #0 is the drafter's first choice. Each number is a percentage of "
-        "the times the path came there (last row of each map); a full block is always, a dot never. It "
+        "the times the path came there (last row of each map); a dot is never. It "
         "counts the token that was missed too, whether or not it was in the tree. The spine is the path "
         "as long as it consists of first choices. A block drafter guesses all depths at once without "
         "seeing the tokens before, so once the path has taken another choice, the later guesses were made "

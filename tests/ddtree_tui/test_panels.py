@@ -130,27 +130,31 @@ def test_hits_shade_and_number_each_cell():
     part = HitsPart(rows=rows, spine=spine, branches=branches, spine_at_same_depths=1.0)
     report = msgspec.structs.replace(FULL, hits=part)
     assert text(hits.PANEL, report) == [
-        "spine    1  2",
-        "    #0  90 ██",
-        "    #1  10  ·",
-        "    #2   ·  ·",
-        "times   10  4",
-        "branches: after another choice than #0",
-        "    #0     33",
-        "    #1      ·",
-        "    #2     67",
-        "times       3",
+        "spine: as long as the path is first choices",
+        "depth     1   2",
+        "    #0   90 100",
+        "    #1   10   ·",
+        "    #2    ·   ·",
+        "times    10   4",
+        "branches: once it has taken another choice",
+        "    #0       33",
+        "    #1        ·",
+        "    #2       67",
+        "times         3",
         "#0 right: spine 93%  branches 33% (spine there 100%)",
     ]
     roles = {part: role for line in hits.draw(report, Graphics(), 70) for part, role in line}
-    heats = [roles[cell] for cell in (" 90", " 10", " 33", " 67")]
+    heats = [roles[cell] for cell in ("  90", "  10", "  33", "  67")]
     assert heats == ["heat-4", "heat-0", "heat-1", "heat-3"]
+    narrow = text(hits.PANEL, report, 14)
+    assert narrow[1:3] == ["depth    1  2", "    #0  90100"]
     no_branches = msgspec.structs.replace(part, branches=HitMap(tries=[], taken=[], first_choice=None))
     lines = text(hits.PANEL, msgspec.structs.replace(FULL, hits=no_branches))
     assert "branches: the path never left the first choices" in lines
     many = msgspec.structs.replace(spine, tries=[1000, 400])
-    lines = text(hits.PANEL, msgspec.structs.replace(FULL, hits=msgspec.structs.replace(part, spine=many)))
-    assert lines[4:6] == ["times   1k", "          400"]
+    report = msgspec.structs.replace(FULL, hits=msgspec.structs.replace(part, spine=many))
+    assert text(hits.PANEL, report)[5] == "times    1k 400"
+    assert text(hits.PANEL, report, 14)[5:7] == ["times   1k", "          400"]
 
 
 def test_calibration_sets_what_was_got_against_what_was_said():
