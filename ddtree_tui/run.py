@@ -16,6 +16,8 @@ from ddtree_tui.labels import Labels
 from ddtree_tui.overview import Overview
 from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.scopes import SessionStatistics
+from ddtree_tui.statistics.speed import RECENT_MS, per_second
+from ddtree_tui.statistics.stages import STAGES
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import (
     AnyEvent,
@@ -32,10 +34,6 @@ from engine.events import (
 )
 from engine.packed import PackedRounds
 from engine.settings import DecodeSettings, Message
-
-STAGES = ("draft", "build", "verify", "walk", "commit")
-RECENT_MS = 1000.0
-"""Tokens per second "now" looks back over this much decoding time."""
 
 
 class Phase(Enum):
@@ -356,11 +354,6 @@ def stage_ms(times: StageTimes, stage: str) -> float:
     value = getattr(times, stage)
     assert isinstance(value, float)
     return value
-
-
-def per_second(tokens: int, ms: float) -> float:
-    """Tokens per second; 0 where no time has passed."""
-    return tokens * 1000.0 / ms if ms > 0 else 0.0
 
 
 def shares(totals: Totals) -> Iterator[tuple[str, float]]:

@@ -18,7 +18,8 @@ from ddtree_tui.escape import escape
 from ddtree_tui.export.places import outcome, places_of
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
 from ddtree_tui.plural import counted
-from ddtree_tui.run import STAGES, Answer, Session, stage_ms
+from ddtree_tui.run import Answer, Session, stage_ms
+from ddtree_tui.statistics.stages import STAGES
 from engine.events import Round
 
 PER_BLOCK = 32

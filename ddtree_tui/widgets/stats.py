@@ -8,7 +8,8 @@ from rich.cells import cell_len
 
 from ddtree_tui.glyphs import BARS, WRONG
 from ddtree_tui.plural import counted
-from ddtree_tui.run import STAGES, Answer, stage_ms
+from ddtree_tui.run import Answer, stage_ms
+from ddtree_tui.statistics.stages import STAGES
 from ddtree_tui.widgets.painted import Lines, Span
 
 SHADES = "▓▒█░▚"
