@@ -10,7 +10,7 @@ KEYS = (
     Key(
         "numbers.open",
         "numbers",
-        "all numbers: acceptance, speed, the drafter's hits, the budget",
+        "all numbers: acceptance, speed, drafter, budget",
         "Numbers",
         always="f12",
         free="number_sign",
