@@ -115,9 +115,9 @@ class Ranks:
 
     def _broadcast(self, message: bytes, timeout: timedelta) -> bytes:
         size = torch.tensor([len(message)])
-        self._wait(dist.broadcast(size, src=0, group=self._control, async_op=True), timeout)
+        self._send(size, timeout)
         data = _to_tensor(message) if self.leads else torch.empty(int(size), dtype=torch.uint8)
-        self._wait(dist.broadcast(data, src=0, group=self._control, async_op=True), timeout)
+        self._send(data, timeout)
         return bytes(data.tolist())
 
     def _gather(self, message: bytes) -> list[bytes]:
@@ -129,7 +129,8 @@ class Ranks:
         dist.all_gather(padded, _to_tensor(message.ljust(longest, b"\0")), group=self._control)
         return [bytes(data[: int(size)].tolist()) for data, size in zip(padded, sizes, strict=True)]
 
-    def _wait(self, work: Any, timeout: timedelta) -> None:
+    def _send(self, tensor: Tensor, timeout: timedelta) -> None:
+        work: Any = dist.broadcast(tensor, src=0, group=self._control, async_op=True)
         work.wait(timeout)
 
 

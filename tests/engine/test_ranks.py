@@ -31,6 +31,7 @@ from engine.ranks import check_shares, join
 from engine.settings import DecodeSettings, LoadSettings, Message
 
 pytest.importorskip("accelerate")
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
