@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ddtree_tui.runs_folder import LIMIT_BYTES, new_path, remove_oldest
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens
+from engine.events import AnyEvent, Divergence, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens
 from engine.recording import Announced, RunWriter
 
 FLUSH_SECONDS = 2.0
@@ -48,6 +48,7 @@ class Recorder:
         self._writer: RunWriter | None = None
         self._flush_at = 0.0
         self._told = False
+        self._over = False  # the run of the writer has its end
         self._taken = self._begun = 0  # runs, as counted by the caller and by the thread
         self._given_up = 0
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -103,7 +104,10 @@ class Recorder:
                 self._begun += 1
                 self._end()
                 self._begin(event)
-            case _ if self._writer is not None:
+            case Divergence() if self._writer is not None and self._over:  # found out later
+                self._writer.write(event)
+                self._writer.flush()
+            case _ if self._writer is not None and not self._over:
                 if self._given_up == self._begun:
                     raise OSError(errno.ETIMEDOUT, "the disk is too slow")
                 if not self._writer.pending:
@@ -111,8 +115,7 @@ class Recorder:
                 self._writer.write(event)
                 if self._writer.size > self._limit:
                     raise OSError(errno.EFBIG, "it is larger than all recordings may be")
-                if isinstance(event, Finished | Failed):
-                    self._end()
+                self._over = isinstance(event, Finished | Failed)
 
     def _begin(self, event: Prefilled) -> None:
         if self._loaded is None:
@@ -121,6 +124,7 @@ class Recorder:
         remove_oldest(self.folder, self._limit)
         self._writer = RunWriter(new_path(self.folder, self._clock()), self._loaded, self._announced)
         self._writer.write(event)
+        self._over = False
 
     def _flush(self) -> None:
         if self._writer is not None:

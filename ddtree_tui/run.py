@@ -97,6 +97,7 @@ class Answer:
     rounds: PackedRounds = field(default_factory=PackedRounds)
     totals: Totals = field(default_factory=Totals)
     statistics: Collected = field(default_factory=Collected)
+    divergences: list[Divergence] = field(default_factory=list)
     prefilled: Prefilled | None = None
     text: AnswerText | None = None
     finished: Finished | None = None
@@ -289,6 +290,7 @@ class Session:
     def _diverges(self, event: Divergence) -> None:
         answer = self.answer
         if answer is not None and 0 <= event.round < len(answer.rounds):
+            answer.divergences.append(event)
             self.overview.diverges(answer.first_round + event.round)
 
     def _finished(self, event: Finished) -> None:

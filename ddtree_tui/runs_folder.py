@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.blocks import Block
 from engine.errors import EngineError
-from engine.events import AnyEvent, Finished, Loaded, Prefilled
+from engine.events import Failed, Finished, Loaded, Prefilled
 from engine.recording import Recording
 
 SUFFIX = ".jsonl.gz"
@@ -108,7 +107,7 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
     if loaded is None or prefilled is None:
         return None
     users = [message["content"] for message in prefilled.messages if message["role"] == "user"]
-    last = _last_event(recording, blocks[-1])
+    last = _end_of(recording)
     finished = last if isinstance(last, Finished) else None
     rounds, tokens = recording.rounds, recording.tokens
     if finished is not None:
@@ -133,9 +132,15 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
     )
 
 
-def _last_event(recording: Recording, block: Block) -> AnyEvent | None:
-    """``finished`` or ``failed``, which are a block of their own; None if the run has no end."""
-    return None if block.rounds or block is recording.blocks[0] else recording.events(block)[-1]
+def _end_of(recording: Recording) -> Finished | Failed | None:
+    """The run's end, a block of its own behind the rounds; None if it has none."""
+    for block in reversed(recording.blocks[1:]):
+        if block.rounds:
+            return None
+        for event in recording.events(block):
+            if isinstance(event, Finished | Failed):
+                return event
+    return None
 
 
 def _begun(path: Path) -> float:

@@ -20,6 +20,7 @@ from engine.event_check import check_event
 from engine.events import (
     AnyEvent,
     Candidates,
+    Divergence,
     Failed,
     Finished,
     Loaded,
@@ -272,6 +273,8 @@ def ids_of(event: AnyEvent) -> set[int]:
             return {*event.prompt_ids, event.first_id}
         case Finished():
             return set(event.output_ids)
+        case Divergence():
+            return {event.id, event.target_id}
         case Round():
             ids = {event.root_id, *event.nodes.ids, *event.target.ids, *event.committed_ids}
             if event.bonus_id is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ddtree_tui.run import Answer, Session
 from engine.events import AnyEvent, Tokens, encode_event
@@ -14,14 +15,15 @@ def run_events(session: Session, answer: Answer) -> Iterator[AnyEvent]:
     if session.loaded is not None:
         yield session.loaded
     ids: set[int] = set()
-    if answer.prefilled is not None:
-        ids |= ids_of(answer.prefilled)
-    for round_ in answer.rounds:
-        ids |= ids_of(round_)
+    few = (answer.prefilled, answer.finished, *answer.divergences)
+    for event in chain(few, answer.rounds):
+        if event is not None:
+            ids |= ids_of(event)
     yield spelled(session, ids)
     if answer.prefilled is not None:
         yield answer.prefilled
     yield from answer.rounds
+    yield from answer.divergences
     end = answer.finished or answer.failed
     if end is not None:
         yield end

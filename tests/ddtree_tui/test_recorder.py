@@ -13,10 +13,12 @@ from make_recording import Recording as Synthetic
 from make_recording import loaded
 
 from ddtree_tui import recorder as recorder_module
+from ddtree_tui.export.run_events import run_events
 from ddtree_tui.recorder import Recorder
+from ddtree_tui.run import Session
 from ddtree_tui.runs_folder import SUFFIX, new_path, paths_of, recorded_runs, remove_oldest
 from engine import recording as recording_module
-from engine.events import AnyEvent, Failed, Loading, Prefilled, Round, Tokens
+from engine.events import AnyEvent, Divergence, Failed, Loading, MemoryUse, Prefilled, Round, Tokens
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
 
@@ -214,3 +216,18 @@ def test_nothing_is_made_before_a_run_begins(tmp_path: Path) -> None:
     prefilled = next(event for event in run() if isinstance(event, Prefilled))
     record(tmp_path / "runs", [prefilled])  # of an engine that never loaded
     assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_found_out_after_the_end_is_of_the_same_run(tmp_path: Path) -> None:
+    events = run(rounds=40)
+    found = Divergence(round=3, node=-1, position=30, id=20, target_id=21, gap=0.5, verdict="defect")
+    dead = Failed(error="engine_died", message="The engine was killed.")  # while nothing ran
+    record(tmp_path, [*events, found, dead, MemoryUse(of="process", bytes=1, peak_bytes=2)])
+    (path,) = paths_of(tmp_path)
+    assert [*read_trace(path).events][-2:] == [events[-1], found]
+    (described,) = recorded_runs(tmp_path)
+    assert described.ending == "stop"
+    session = Session()
+    for event in read_trace(path).events:
+        session.apply(event)
+    assert found in list(run_events(session, session.answers[0]))
