@@ -107,8 +107,6 @@ class TreeActions(Actions):
         tree = self.query_one(DraftTreeView)
         tree.look.next_arrangement(self.size.width)
         tree.look_changed()
-        said = tree.look.arranged(self.size.width) + ("" if tree.look.arrangement else ", by width")
-        self.notify(f"Tree: {said}", markup=False, timeout=1.5)
         self.changed()
 
     def action_tree_level(self, by: int) -> None:
@@ -116,8 +114,6 @@ class TreeActions(Actions):
         tree = self.query_one(DraftTreeView)
         tree.look.set_level((tree.look.level + by) % (MOST_DETAIL + 1))
         tree.look_changed()
-        said = f"level {tree.look.level} of {MOST_DETAIL}" if tree.look.level else "what fits"
-        self.notify(f"Of each node: {said}", markup=False, timeout=1.5)
         self.changed()
 
     def action_tree_jump(self, landmark: Landmark) -> None:
