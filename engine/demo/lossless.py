@@ -273,13 +273,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in options.out.read_text(encoding="utf-8").splitlines():
             result = json.loads(line)
             results[result["key"]] = result
-    progress = Progress("lossless")
+    progress, total = Progress("lossless"), sum(1 for _ in texts(pair, asked))
     with options.out.open("a", encoding="utf-8") as file:
         for key, result in run(pair, asked, what, results):
             results[key] = result
             file.write(json.dumps(result) + "\n")
             file.flush()
-            progress.update(len(results) / (2 * len(asked)), key)
+            progress.update(len(results) / total, key)
     noise = Noise()
     if options.dtype not in EXACT:
         noise = measure_noise(pair, asked, options.max_new_tokens, options.noise_positions)
