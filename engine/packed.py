@@ -40,8 +40,9 @@ class RoundSummary(NamedTuple):
 
 
 class PackedRounds(Sequence[Round]):
-    """The rounds of an answer, in order. Like a list; iterating unpacks each (80 µs at 256 nodes). Other threads
-    may iterate and slice while rounds are appended.
+    """The rounds of an answer, in order. Like a list; iterating unpacks each (80 µs at 256 nodes).
+
+    Other threads may iterate and slice while rounds are appended.
 
     Attributes:
         summaries: one per round, never packed.
