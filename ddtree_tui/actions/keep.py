@@ -6,8 +6,10 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from textual import work
+from textual.worker import get_current_worker
 
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.clipboard import copies_file, keep_copy
@@ -49,7 +51,7 @@ class KeepActions(Actions):
         def chosen(what: Chosen | None) -> None:
             if what is not None:
                 self.notify(f"Reading {escape(what.run.path.name)} ...", timeout=1.5, markup=False)
-                self._read(what.run.path, self._replay if what.action == "open" else self._export_trace)
+                (self._open if what.action == "open" else self._export_recorded)(what.run.path)
 
         self.push_screen(RunsScreen(self.runs_folder()), chosen)
 
@@ -58,15 +60,36 @@ class KeepActions(Actions):
         return runs_folder()
 
     @work(thread=True, exclusive=True, group="read")
-    def _read(self, path: Path, then: Callable[[Path, Trace], None]) -> None:
-        """Read a recording beside the screen; a long one takes seconds."""
-        try:
-            trace = read_trace(path)
-        except EngineError as error:
-            problem = Problem("The recording cannot be read", error.message, error.hint)
-            self.call_from_thread(self.open_dialog, problem)
+    def _open(self, path: Path) -> None:
+        """Read a recording beside the screen, as a long one takes seconds, and show it."""
+        if (trace := self._read(path)) is not None:
+            self._then(self._replay, path, trace)
+
+    @work(thread=True, exclusive=True, group="read")
+    def _export_recorded(self, path: Path) -> None:
+        """Read a recording beside the screen, and export it; its last round stands for all."""
+        if (trace := self._read(path)) is None:
+            return
+        session = Session()
+        for event in trace.events:
+            session.apply(event)
+        answer = session.answer
+        if answer is None or not answer.rounds:
+            self._then(self.notify, "The run has no rounds to export.", markup=False, timeout=3)
         else:
-            self.call_from_thread(then, path, trace)
+            self._then(self._choose_format, session, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
+
+    def _read(self, path: Path) -> Trace | None:
+        try:
+            return read_trace(path)
+        except EngineError as error:
+            self._then(self.open_dialog, Problem("The recording cannot be read", error.message, error.hint))
+            return None
+
+    def _then(self, call: Callable[..., None], *arguments: Any, **keywords: Any) -> None:
+        """Go on in the screen's own thread, unless the app is being left."""
+        if not get_current_worker().is_cancelled:
+            self.call_from_thread(call, *arguments, **keywords)
 
     def _replay(self, path: Path, trace: Trace) -> None:
         """Show a recording in place of the run; what the engine does goes on behind it."""
@@ -104,17 +127,6 @@ class KeepActions(Actions):
             return
         answer, number = session.rounds.place(index)
         self._choose_format(session, answer, number, index)
-
-    def _export_trace(self, path: Path, trace: Trace) -> None:
-        """Export a run that is not shown; its last round stands for it."""
-        session = Session()
-        for event in trace.events:
-            session.apply(event)
-        answer = session.answer
-        if answer is None or not answer.rounds:
-            self.notify("The run has no rounds to export.", markup=False, timeout=3)
-        else:
-            self._choose_format(session, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
 
     def _choose_format(self, session: Session, answer: Answer, number: int, index: int) -> None:
         """``number``: the round in its answer; ``index``: in the session, as it is shown."""
@@ -154,10 +166,9 @@ class KeepActions(Actions):
         try:
             write_new(path, pieces)
         except EngineError as error:
-            problem = Problem("The export has failed", error.message, error.hint)
-            self.call_from_thread(self.open_dialog, problem)
+            self._then(self.open_dialog, Problem("The export has failed", error.message, error.hint))
         else:
-            self.call_from_thread(self.notify, f"Written: {escape(str(path))}", timeout=6, markup=False)
+            self._then(self.notify, f"Written: {escape(str(path))}", timeout=6, markup=False)
 
     # Copies
 
