@@ -10,7 +10,7 @@ from engine.packed import PackedEvents
 BETWEEN_ANSWERS = 0.5
 """Seconds between the end of an answer and the start of the next; how long the user typed is not recorded."""
 MOST_AT_ONCE = 400
-"""Events of one look at the clock, about 60 ms of work at 256 nodes a round, so that the screen stays alive
+"""Events of one look at the clock, about 90 ms of work at 256 nodes a round, so that the screen stays alive
 while all of a long recording comes."""
 
 
