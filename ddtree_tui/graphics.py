@@ -27,6 +27,7 @@ class Graphics:
         self.shades = ASCII_SHADES if plain else SHADES
         self.mark = "|" if plain else "┃"
         self.none = "." if plain else "·"
+        self.always = "#" if plain else "■"
         self.dash = "-" if plain else "–"
         self.times = "x" if plain else "×"
 

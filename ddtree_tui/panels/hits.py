@@ -62,7 +62,10 @@ def _cell(counts: HitMap, depth: int, row: int, graphics: Graphics) -> tuple[str
     if not taken:
         return graphics.none, "quiet"
     share = taken / tries
-    return f"{100 * share:.0f}", f"heat-{min(HEATS - 1, int(share * HEATS))}"
+    text = (
+        graphics.always if taken == tries else f"{min(99.0, 100 * share):.0f}"
+    )  # two digits: cells are narrow
+    return text, f"heat-{min(HEATS - 1, int(share * HEATS))}"
 
 
 def _times(tries: list[int], cells: int) -> list[Line]:
@@ -101,7 +104,7 @@ PANEL = Panel(
     help=(
         "Whenever the accepted path comes to a depth, the target's token there has some rank in the "
         "drafter's list for that depth: #0 is the drafter's first choice. Each number is a percentage of "
-        "the times the path came there (last row of each map); a dot is never. It "
+        "the times the path came there (last row of each map); ■ is always, · never. It "
         "counts the token that was missed too, whether or not it was in the tree. The spine is the path "
         "as long as it consists of first choices. A block drafter guesses all depths at once without "
         "seeing the tokens before, so once the path has taken another choice, the later guesses were made "

@@ -132,7 +132,7 @@ def test_hits_shade_and_number_each_cell():
     assert text(hits.PANEL, report) == [
         "spine: as long as the path is first choices",
         "depth     1   2",
-        "    #0   90 100",
+        "    #0   90   ■",
         "    #1   10   ·",
         "    #2    ·   ·",
         "times    10   4",
@@ -147,7 +147,7 @@ def test_hits_shade_and_number_each_cell():
     heats = [roles[cell] for cell in ("  90", "  10", "  33", "  67")]
     assert heats == ["heat-4", "heat-0", "heat-1", "heat-3"]
     narrow = text(hits.PANEL, report, 14)
-    assert narrow[1:3] == ["depth    1  2", "    #0  90100"]
+    assert narrow[1:3] == ["depth    1  2", "    #0  90  ■"]
     no_branches = msgspec.structs.replace(part, branches=HitMap(tries=[], taken=[], first_choice=None))
     lines = text(hits.PANEL, msgspec.structs.replace(FULL, hits=no_branches))
     assert "branches: the path never left the first choices" in lines
