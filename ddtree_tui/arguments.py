@@ -14,7 +14,7 @@ from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
 from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from engine.errors import EngineError
 from engine.presets import PRESETS
 from engine.settings import (

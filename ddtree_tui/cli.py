@@ -24,7 +24,7 @@ from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
 from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, StatsOptions
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ddtree_tui.config import Config
 from ddtree_tui.export.formats import Format
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from engine.settings import DecodeSettings, LoadSettings, Message
 
 

@@ -15,7 +15,7 @@ from ddtree_tui.answer_text import PREFILL, AnswerText, origins_of
 from ddtree_tui.labels import Labels
 from ddtree_tui.overview import Overview
 from ddtree_tui.statistics.collected import Collected
-from ddtree_tui.statistics.scopes import SessionStatistics
+from ddtree_tui.statistics.session import SessionStatistics
 from ddtree_tui.statistics.speed import RECENT_MS, per_second
 from ddtree_tui.statistics.stages import STAGES
 from ddtree_tui.vocabulary import SeenVocabulary

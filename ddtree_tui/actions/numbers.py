@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.keys import Key
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 
 KEYS = (
     Key(

@@ -13,7 +13,7 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.panels.arrangement import PANELS
 from ddtree_tui.plural import counted
 from ddtree_tui.screens.live import LiveScreen
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.numbers_view import NumbersView
 from ddtree_tui.widgets.painted import Lines, Span, spread

@@ -16,7 +16,7 @@ from ddtree_tui.panels import acceptance, calibration, hits, marginal, speed, ti
 from ddtree_tui.panels.panel import Panel, size
 from ddtree_tui.plural import counted
 from ddtree_tui.statistics.report import HitMap, Report
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from engine.events import Loaded
 
 BAR_CELLS = 30

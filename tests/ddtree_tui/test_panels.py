@@ -24,7 +24,7 @@ from ddtree_tui.statistics.report import (
     SmallerPart,
     WayPart,
 )
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from engine.settings import DecodeSettings
 
 MODES = ("ar", "chain", "tree")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ddtree_tui.run import Session
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from engine import generate, load_pair
 from engine.events import Finished, Round
 from engine.pair import Pair

@@ -8,7 +8,7 @@ from make_recording import Recording, conversation, loaded
 
 from ddtree_tui.run import Session
 from ddtree_tui.statistics.report import Report
-from ddtree_tui.statistics.scopes import Scope
+from ddtree_tui.statistics.scope import Scope
 from engine.events import Floor, Loaded, MemoryUse, Round
 from engine.settings import DecodeSettings
 

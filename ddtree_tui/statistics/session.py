@@ -1,43 +1,16 @@
-"""Which rounds count: those of one answer, of all answers, or since a setting last changed."""
+"""The statistics of a session in all scopes, and what they depend on beside the rounds."""
 
 from __future__ import annotations
-
-from enum import Enum
 
 import msgspec
 
 from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.observation import Observation
 from ddtree_tui.statistics.report import Report, Surroundings, report
+from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.statistics.ways import Ways
 from engine.events import Loaded, MemoryUse, Round
 from engine.settings import DecodeSettings
-
-
-class Scope(Enum):
-    """The value names it on the command line."""
-
-    ANSWER = "answer"
-    ALL = "all"
-    CHANGE = "change"
-
-    @property
-    def title(self) -> str:
-        """In words."""
-        return _TITLES[self]
-
-    @property
-    def following(self) -> Scope:
-        """The one that a key switches to."""
-        order = list(Scope)
-        return order[(order.index(self) + 1) % len(order)]
-
-
-_TITLES = {
-    Scope.ANSWER: "the shown answer",
-    Scope.ALL: "all answers",
-    Scope.CHANGE: "since a setting last changed",
-}
 
 
 class SessionStatistics:
