@@ -138,6 +138,8 @@ class PlaygroundApp(
         else:
             self.query_one(DraftTreeView).focus()
             self.controller.playback.play(time.monotonic())
+        if self.looks.layout != "auto":
+            self.query_one(DraftTreeView).look.arrangement = self.looks.layout
         self.watch(self.screen, "focused", self._focus_moved, init=False)
         self.screen.screen_layout_refresh_signal.subscribe(self, self._layout_changed)
         self._mark_state(self.screen)

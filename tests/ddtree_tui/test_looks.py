@@ -20,6 +20,7 @@ from ddtree_tui.escape import escape
 from ddtree_tui.glyphs import BARS, GLYPHS
 from ddtree_tui.pace import Pace
 from ddtree_tui.theme import CONTRAST, CONTRAST_ROLES, THEMES
+from ddtree_tui.widgets.draft_tree import DraftTreeView
 
 
 def looking(**looks: object) -> ReadConfig:
@@ -167,3 +168,12 @@ def test_any_pace_is_kept(most: int, steps: list[tuple[float, bool]]) -> None:
             pace.painted(now, for_user=user)
             paints.append(now)
     assert all(sum(start <= paint < start + 1 for paint in paints) <= most for start in paints)
+
+
+@pytest.mark.parametrize("layout", ["horizontal", "indented", "dense"])
+async def test_the_layout_of_the_configuration_is_used(layout: str) -> None:
+    async with playing(rounds=3, config=looking(layout=layout)) as play:
+        assert play.app.query_one(DraftTreeView).look.arranged(120) == layout
+        assert play.app.query_one(DraftTreeView).look.arranged(60) == layout
+    async with playing() as play:
+        assert play.app.query_one(DraftTreeView).look.arrangement is None
