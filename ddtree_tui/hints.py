@@ -117,6 +117,7 @@ def _settings() -> list[Hint]:
         ("F7", "mode", "turn('mode', 1)"),
         ("F8", "budget", "edit('budget')"),
         ("F9", "thinking", "turn('thinking', 1)"),
+        ("^G", "all settings", "settings"),
     ]
 
 

@@ -8,10 +8,13 @@ import pytest
 from make_recording import conversation
 from playing import options_for
 
+from ddtree_tui import app
 from ddtree_tui.app import make_controller
+from ddtree_tui.config import Config, Recordings
+from ddtree_tui.recorder import Recorder
 from engine.errors import EngineError
 from engine.events import encode_event
-from engine.settings import DecodeSettings
+from engine.settings import DecodeSettings, LoadSettings
 
 
 def recording(path: Path, *, cut: int = 0) -> Path:
@@ -64,3 +67,30 @@ def test_that_a_long_recording_is_read_is_said(
     monkeypatch.setattr("ddtree_tui.app.LONG_BYTES", 1000)
     make_controller(options)
     assert "Reading" in capsys.readouterr().err
+
+
+def test_recordings_take_what_the_configuration_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[dict[str, object]] = []
+
+    class Made(Recorder):
+        def __init__(self, folder: Path, **how: object) -> None:
+            made.append(how)
+            super().__init__(tmp_path)
+
+    monkeypatch.setattr(app, "Recorder", Made)
+    monkeypatch.setattr(app.EngineLink, "start", lambda self: None)
+    config = Config(recordings=Recordings(limit_mb=3))
+    for record in (True, False):
+        options = options_for(
+            DecodeSettings(),
+            config=config,
+            record=record,
+            load=LoadSettings(model="x"),
+            log_path=tmp_path / "log",
+        )
+        controller = make_controller(options)
+        assert controller.load == LoadSettings(model="x")
+        controller.shut_down()
+    assert made == [{"limit_bytes": 3 * 2**20}]
