@@ -171,6 +171,7 @@ async def test_pause_step_and_stop() -> None:
         await play.pilot.press("space")
         await play.settle()
         assert "paused" in play.part("#top-line")
+        await play.until(lambda: not engine.queue)  # the round under way when the key was pressed
         count = play.rounds
         await play.pilot.press("n")
         await play.until(lambda: play.rounds == count + 1)
