@@ -60,6 +60,8 @@ def make_controller(options: AppOptions) -> Controller:
         options.load, options.log_path, trace=options.trace, recorder=recorder, debug=options.debug
     )
     link.start()
-    return Controller(
+    controller = Controller(
         options.decode, engine=link, log_path=options.log_path, load=options.load, recent=recent_file()
     )
+    controller.system = options.system
+    return controller

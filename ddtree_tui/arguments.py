@@ -53,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
         title="commands", metavar="COMMAND", parser_class=_Parser, prog="ddtree-tui"
     )
     add(parser, "--prompt", metavar="TEXT", help="send this as soon as the models are loaded")
+    _add_messages(parser)
     add(parser, "--no-record", action="store_true", help="do not keep the runs in the state folder")
     _add_shared(parser)
     _add_looks(parser)
@@ -72,8 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="PROMPT",
         help="the user's message; - reads it from standard input",
     )
-    add(generate, "--prompt-file", type=Path, metavar="FILE", help="read the prompt from a file (UTF-8)")
-    add(generate, "--system", metavar="TEXT", help="system message in front of the prompt")
+    _add_messages(generate)
     output = generate.add_argument_group("output")
     add(output, "--json", action="store_true", help="write the events as JSON lines, and nothing else")
     add(output, "--show-thinking", action="store_true", help="write the thinking to standard output too")
@@ -206,6 +206,12 @@ class _Parser(argparse.ArgumentParser):
                 "usage", f"The options {found[2]} and {found[1]} exclude each other.", help_hint
             )
         raise EngineError("usage", message[:1].upper() + message[1:] + ".", help_hint)
+
+
+def _add_messages(group: argparse._ActionsContainer) -> None:
+    add(group, "--prompt-file", type=Path, metavar="FILE", help="read the prompt from a file (UTF-8)")
+    add(group, "--system", metavar="TEXT", help="system message in front of the conversation")
+    add(group, "--system-file", type=Path, metavar="FILE", help="read it from a file (UTF-8)")
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:

@@ -24,12 +24,11 @@ from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
 from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, StatsOptions
+from ddtree_tui.prompt_file import MAX_PROMPT_BYTES, decode_prompt, read_prompt_file
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
-
-MAX_PROMPT_BYTES = 16 * 2**20
 
 _LOAD_FIELDS = LoadSettings.__struct_fields__
 _DECODE_FIELDS = DecodeSettings.__struct_fields__
@@ -134,7 +133,8 @@ def parse(argv: Sequence[str]) -> Options:
         load=load,
         decode=decode,
         replay=replay,
-        prompt=given.get("prompt"),
+        prompt=_prompt(given),
+        system=_system(given),
         record=config.recordings.enabled and not given.get("no_record", False),
         config=with_looks(config, given),
         config_path=read.path if read else None,
@@ -160,53 +160,39 @@ def _export_options(given: dict[str, Any]) -> ExportOptions:
     return ExportOptions(given["file"], kind, number, given.get("output"))
 
 
-def _messages(given: dict[str, Any]) -> list[Message]:
+def _prompt(given: dict[str, Any]) -> str | None:
     prompt: str | None = given.get("prompt")
     file: Path | None = given.get("prompt_file")
     if prompt is not None and file is not None:
-        raise EngineError("usage", "There are two prompts.", "Give either PROMPT or --prompt-file, not both.")
-    if file is not None:
-        prompt = _read_prompt_file(file)
-    elif prompt == "-":
+        raise EngineError(
+            "usage", "There are two prompts.", "Give either the prompt or --prompt-file, not both."
+        )
+    return prompt if file is None else read_prompt_file(file)
+
+
+def _system(given: dict[str, Any]) -> str | None:
+    system: str | None = given.get("system")
+    file: Path | None = given.get("system_file")
+    if system is not None and file is not None:
+        raise EngineError(
+            "usage", "There are two system messages.", "Give --system or --system-file, not both."
+        )
+    return system if file is None else read_prompt_file(file)
+
+
+def _messages(given: dict[str, Any]) -> list[Message]:
+    prompt = _prompt(given)
+    if prompt == "-":
         if sys.stdin.isatty():
             print("Reading the prompt from the terminal; end it with Ctrl-D.", file=sys.stderr)
-        prompt = _decode_prompt(sys.stdin.buffer.read(MAX_PROMPT_BYTES + 1), "Standard input")
+        prompt = decode_prompt(sys.stdin.buffer.read(MAX_PROMPT_BYTES + 1), "Standard input")
     if prompt is None:
         raise EngineError("usage", "There is no prompt.", 'Write: ddtree-tui generate "PROMPT"')
     if not prompt.strip():
         raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
-    system: str | None = given.get("system")
+    system = _system(given)
     messages: list[Message] = [] if system is None else [{"role": "system", "content": system}]
     return [*messages, {"role": "user", "content": prompt}]
-
-
-def _read_prompt_file(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return _decode_prompt(file.read(MAX_PROMPT_BYTES + 1), str(path))
-    except OSError as error:
-        raise EngineError(
-            "prompt_file",
-            f"The prompt file {path} cannot be read: {error.strerror or error}.",
-            "Check the path and its permissions.",
-        ) from error
-
-
-def _decode_prompt(data: bytes, source: str) -> str:
-    if len(data) > MAX_PROMPT_BYTES:
-        raise EngineError(
-            "prompt_too_long",
-            f"{source} is longer than any context ({MAX_PROMPT_BYTES // 2**20} MiB).",
-            "Shorten the prompt.",
-        )
-    try:
-        return data.decode().rstrip("\n")
-    except UnicodeDecodeError as error:
-        raise EngineError(
-            "prompt_file",
-            f"{source} is not UTF-8 text (byte {error.start}).",
-            "Convert it, for example with iconv.",
-        ) from error
 
 
 def _run_app(options: AppOptions) -> int:

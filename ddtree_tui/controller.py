@@ -71,6 +71,7 @@ class Controller:
         load: the pair that is loaded, or is being loaded.
         waiting: a prompt sent before the models were loaded.
         paused: the run waits between two rounds, or the recording's clock stands still.
+        system: the message in front of every conversation, from the next run on.
         hold: the engine waits for the user before every round.
         player: shows rounds that are there already one after the other.
         listener: is told of every event once it is taken in.
@@ -96,6 +97,7 @@ class Controller:
         self.session = Session()
         self.viewpoint = Viewpoint()
         self.waiting: str | None = None
+        self.system: str | None = None
         self.hold = False
         self.player = RoundPlayer()
         self._engine = engine
@@ -277,7 +279,8 @@ class Controller:
         if self.session.phase is Phase.LOADING:
             self.waiting, self._one_round = prompt, one_round
             return True
-        messages: list[Message] = [*self.session.messages(), {"role": "user", "content": prompt}]
+        system: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
+        messages: list[Message] = [*system, *self.session.messages(), {"role": "user", "content": prompt}]
         try:
             self.settings.check()
             paused = one_round or self.hold

@@ -13,7 +13,7 @@ class Situation:
     """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
     the tree; ``searching``: one types what to look for in it; ``over_a_run``: a recording is open over the
-    run; ``held``: every round waits for a key."""
+    run; ``held``: every round waits for a key; ``reading``: the text has the focus."""
 
     typing: bool
     busy: bool
@@ -26,6 +26,7 @@ class Situation:
     over_a_run: bool = False
     held: bool = False
     searching: bool = False
+    reading: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
@@ -34,6 +35,8 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
         found = [("Enter", "stay there", ""), ("↑ ↓", "matches", ""), ("Esc", "give up", "")]
     elif situation.pointing:
         found = [*_POINTING, ("Space", "pause", "pause")] if situation.busy else [*_POINTING]
+    elif situation.reading:
+        found = [*_READING, ("Space", "pause", "pause")] if situation.busy else [*_READING]
     elif situation.replay:
         found = _replay(situation)
     elif situation.on_knob:
@@ -54,7 +57,7 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
 
 def _typing(situation: Situation) -> list[Hint]:
     if not situation.rounds:
-        first = [("Enter", "run", ""), ("↑", "examples", ""), ("Tab", "settings", "focus_next")]
+        first = [("Enter", "run", ""), ("^L", "examples", "prompts"), ("Tab", "settings", "focus_next")]
         return [*first, *_settings(), _RUNS]
     return [
         ("Enter", "run", ""),
@@ -143,6 +146,15 @@ _POINTING: tuple[Hint, ...] = (
     ("/", "search", "tree_search"),
     ("[ ]", "round", "move_round(1)"),
     ("Esc", "leave", "tree_leave"),
+)
+_READING: tuple[Hint, ...] = (
+    ("← →", "token", ""),
+    ("Enter", "its node", "token_node"),
+    ("v", "ids, bytes", "text_view"),
+    ("b", "tint", "text_tint"),
+    ("o", "fold thinking", "fold_thinking"),
+    ("P", "exact prompt", "exact_prompt"),
+    ("Esc", "leave", "token_leave"),
 )
 _ALWAYS: tuple[Hint, ...] = (
     ("^P", "commands", "command_palette"),

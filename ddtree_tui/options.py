@@ -21,6 +21,7 @@ class AppOptions:
         replay: a recorded run to show instead of loading a pair.
         trace: a file to record every event into, or None.
         prompt: sent as soon as the pair is ready, or None to wait for the user.
+        system: message in front of every conversation, or None.
         debug: show tracebacks and raise the log's level.
         log_path: the file the engine's and the app's details go to; its folder exists.
         record: keep every run in the state folder.
@@ -36,6 +37,7 @@ class AppOptions:
     prompt: str | None
     debug: bool
     log_path: Path
+    system: str | None = None
     record: bool = False
     config: Config = field(default_factory=Config)
     config_path: Path | None = None

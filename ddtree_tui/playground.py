@@ -18,6 +18,8 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from ddtree_tui.actions import keep, looks, rounds, runs, settings, tree
+from ddtree_tui.actions.chat import KEYS as CHAT_KEYS
+from ddtree_tui.actions.chat import ChatActions
 from ddtree_tui.actions.keep import KeepActions
 from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.numbers import KEYS as NUMBER_KEYS
@@ -49,6 +51,7 @@ from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.top_line import Status, TopLine
+from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import SearchInput
 from ddtree_tui.widgets.welcome import Welcome
 
@@ -62,6 +65,7 @@ KEYS = (
     *settings.KEYS,
     *tree.KEYS,
     *TEXT_KEYS,
+    *CHAT_KEYS,
     *keep.KEYS,
     *NUMBER_KEYS,
     *looks.KEYS,
@@ -80,6 +84,7 @@ class PlaygroundApp(
     SettingActions,
     TreeActions,
     TranscriptActions,
+    ChatActions,
     KeepActions,
     NumberActions,
     LookActions,
@@ -287,6 +292,7 @@ class PlaygroundApp(
             pointing=isinstance(main.focused, DraftTreeView) and main.focused.look.cursor is not None,
             over_a_run=self.live is not None,
             held=controller.hold,
+            reading=isinstance(main.focused, Transcript),
         )
 
     # What the user does

@@ -1,0 +1,49 @@
+"""Prompts and system messages out of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.errors import EngineError
+
+MAX_PROMPT_BYTES = 16 * 2**20
+
+
+def read_prompt_file(path: Path) -> str:
+    """The text of a file, without line breaks at its end.
+
+    Raises:
+        EngineError: ``prompt_file`` if it cannot be read or is not UTF-8, ``prompt_too_long``.
+    """
+    try:
+        with path.expanduser().open("rb") as file:
+            return decode_prompt(file.read(MAX_PROMPT_BYTES + 1), str(path))
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise EngineError(
+            "prompt_file",
+            f"The file {path} cannot be read: {reason}.",
+            "Check the path and its permissions.",
+        ) from error
+
+
+def decode_prompt(data: bytes, source: str) -> str:
+    """Text of ``data``, without line breaks at its end; ``source`` is what an error names.
+
+    Raises:
+        EngineError: as ``read_prompt_file``.
+    """
+    if len(data) > MAX_PROMPT_BYTES:
+        raise EngineError(
+            "prompt_too_long",
+            f"{source} is longer than any context ({MAX_PROMPT_BYTES // 2**20} MiB).",
+            "Shorten the prompt.",
+        )
+    try:
+        return data.decode().rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise EngineError(
+            "prompt_file",
+            f"{source} is not UTF-8 text (byte {error.start}).",
+            "Convert it, for example with iconv.",
+        ) from error
