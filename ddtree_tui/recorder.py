@@ -135,6 +135,7 @@ class Recorder:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+            remove_oldest(self.folder, max(self._limit, writer.size))
 
     def _attempt(self, step: Callable[[], None]) -> None:
         """Do it; a failure ends this run's recording and is told, the first time."""

@@ -120,6 +120,10 @@ def test_the_oldest_go_for_new_ones(tmp_path: Path) -> None:
     assert (tmp_path / "other.txt").exists()
     record(tmp_path, run(), limit_bytes=10_000_000)
     assert len(paths_of(tmp_path)) == 3
+    newest = paths_of(tmp_path)[0]
+    record(tmp_path, run(), limit_bytes=newest.stat().st_size + 50)
+    assert len(paths_of(tmp_path)) == 1
+    assert newest not in paths_of(tmp_path)
 
 
 def test_names_are_unlike_one_another(tmp_path: Path) -> None:
