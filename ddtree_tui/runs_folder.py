@@ -31,7 +31,7 @@ class RecordedRun:
         tokens: tokens of the answer, the prefill's included.
         mean: mean acceptance length; 0 without rounds.
         tokens_per_second: None where the run has no end.
-        ending: ``stop``, ``length``, ``cancelled``, ``failed``, or ``cut short`` where the end is missing.
+        ending: ``stop``, ``length``, ``cancelled``, ``failed``, or ``unfinished``: under way, or cut short.
     """
 
     path: Path
@@ -113,7 +113,7 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
     if finished is not None:
         ending: str = finished.reason
     else:
-        ending = "failed" if last is not None else "cut short"
+        ending = "failed" if last is not None else "unfinished"
     return RecordedRun(
         path=path,
         when=_begun(path),

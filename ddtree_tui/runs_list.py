@@ -16,7 +16,7 @@ ENDINGS = {
     "length": "cut at max-new-tokens",
     "cancelled": "stopped",
     "failed": "failed",
-    "cut short": "cut short",
+    "unfinished": "unfinished",
 }
 COLUMNS = (
     ("when", 12),

@@ -44,7 +44,6 @@ class RunsScreen(ModalScreen[Chosen]):
         Binding("down", "list('cursor_down')", show=False, priority=True),
         Binding("pageup", "list('page_up')", show=False, priority=True),
         Binding("pagedown", "list('page_down')", show=False, priority=True),
-        Binding("enter", "choose('open')", "Replay", priority=True),
         Binding("ctrl+s", "choose('export')", "Export", priority=True),
         Binding("delete,ctrl+d", "delete", "Delete", priority=True),
     ]
@@ -117,6 +116,10 @@ class RunsScreen(ModalScreen[Chosen]):
 
     def on_input_changed(self) -> None:
         self._list()
+
+    def on_input_submitted(self) -> None:
+        """Not a binding: that would overtake the text that was typed, or pasted, right before it."""
+        self.action_choose("open")
 
     def _list(self) -> None:
         """Show what the search finds; the cursor stays on its run."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from make_recording import Recording, conversation
 from playing import Playing, playing, replaying
+from textual import events
 
 from ddtree_tui import cli
 from ddtree_tui.clipboard import copies_file
@@ -307,3 +308,14 @@ async def test_of_very_many_runs_the_newest_are_listed_and_all_are_searched(
         await play.type("d0x")
         await play.pilot.pause(0.1)
         assert [run.prompt for run in screen._listed] == ["word0x"]
+
+
+async def test_a_search_and_enter_sent_at_once_open_what_was_searched(state: Path) -> None:
+    recorded(state, "the fox", "the owl", rounds=3)
+    async with playing() as play:
+        await runs_screen(play)
+        for key in ("f", "o", "x", "enter"):
+            play.app.post_message(events.Key(key, key if len(key) == 1 else "\r"))
+        await play.until(lambda: play.controller.playback is not None)
+        await play.until(lambda: play.controller.session.answers)
+        assert play.controller.session.answers[0].prompt == "the fox"

@@ -85,7 +85,7 @@ def test_an_app_that_ends_in_the_middle_keeps_what_there_was(tmp_path: Path) -> 
     kept = [event for event in read_trace(path).events if isinstance(event, Round)]
     assert kept == [event for event in events if isinstance(event, Round)]
     (described,) = recorded_runs(tmp_path)
-    assert (described.ending, described.tokens_per_second) == ("cut short", None)
+    assert (described.ending, described.tokens_per_second) == ("unfinished", None)
     assert described.tokens == 1 + sum(round_.acceptance_length for round_ in kept)
 
 
@@ -202,7 +202,7 @@ def test_a_disk_that_is_too_slow_gives_up_the_run_not_the_memory(
     assert "too slow" in problem.message
     (described,) = recorded_runs(tmp_path)
     assert described.rounds < 40
-    assert described.ending == "cut short"
+    assert described.ending == "unfinished"
 
 
 def test_a_run_larger_than_all_may_be_ends_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
