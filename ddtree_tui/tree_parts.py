@@ -81,11 +81,7 @@ def gathered_line(pruned: Pruned) -> Line:
 
 
 class Drawing:
-    """What layouts with labels share: the entries below each shown node, and the parts of one place.
-
-    Args:
-        details: to choose from; one alone is taken whether it fits or not.
-    """
+    """What layouts with labels share: the entries below each shown node, and the parts of one place."""
 
     def __init__(self, pruned: Pruned, label: Label, width: int) -> None:
         self.pruned = pruned
