@@ -106,3 +106,30 @@ def test_memory_does_not_grow(device: Pair) -> None:
         ids(device, messages, thinking=thinking)
     torch.cuda.synchronize()
     assert torch.cuda.memory_allocated() - before < 2**20
+
+
+def test_details_are_those_of_their_own_round(device: Pair) -> None:
+    """They are read from where the next replay of the graph writes."""
+    detailed = 0
+    for messages, thinking in PROMPTS:
+        device.session.reset()
+        control = Control()
+        for event in generate(device, messages, thinking=thinking, detail=True, control=control):
+            if not isinstance(event, Round):
+                continue
+            control.update(detail=event.index % 3 > 0, budget=16 if event.index % 2 else 64)
+            if event.target_topk is None:
+                continue
+            detailed += 1
+            assert event.drafter_topk is not None
+            assert [row[0] for row in event.target_topk.ids] == event.target.ids
+            assert [row[0] for row in event.target_topk.logprobs] == pytest.approx(
+                event.target.logprobs, abs=1e-3
+            )
+            nodes, drafter = event.nodes, event.drafter_topk
+            for node, rank in enumerate(nodes.ranks):
+                if rank < len(drafter.ids[0]):
+                    depth = nodes.depths[node] - 1
+                    assert drafter.ids[depth][rank] == nodes.ids[node]
+                    assert drafter.logprobs[depth][rank] == pytest.approx(nodes.logprobs[node], abs=1e-3)
+    assert detailed > len(PROMPTS)
