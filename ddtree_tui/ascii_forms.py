@@ -13,15 +13,18 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-FORMS: dict[str, str] = dict(
-    zip(
-        # what a token of a draft tree is, then signs, arrows, lines, bars
-        "●✓★✗→·▸•" + "–…×≠∅Σ❯⟨⟩‹›↵⇥␛␣◌" + "←↑↓▲▶◀◆⏸■" + "─━│┆┊└├┬╌┌┐┘┤┴┼" + "▁▂▃▄▅▆▇█" + "░▒▓▚",
-        "O+*x>.&," + "-~x!0S><><>$>^_o" + "<^v^><@|#" + "-=|::`|.-.,'|+|" + ".,-=+*%#" + ".:%&",
-        strict=True,
-    )
+_TABLE = (
+    ("●✓★✗→·▸•", "O+*x>.&,"),  # what a token of a draft tree is
+    ("–−…×≠∅Σ§❯“”⟨⟩‹›↵⇥␛␣◌", '--~x!0S#>""<><>$>^_o'),
+    ("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵃᵖ", "0123456789+-ap"),
+    ("←↑↓▲▶◀⏸■◆", "<^v^><|#D"),
+    ("─━│┃┆┊└├┬╌┌┐┘┤┴┼", "-=||::`|.-.,'|+|"),
+    ("▁▂▃▄▅▆▇█", ".,-=+*%#"),
+    ("▏▎▍▌▋▊▉", ".,-=+*%"),
+    ("░▒▓▚▞", ".:%&/"),
 )
-_OF_TEXTUAL = dict(zip("▏▎▍▌▋▊▉▐▔▀╸╺╭╮╰╯▼", "||||||||^^--..`'v", strict=True))
+FORMS = {sign: form for signs, forms in _TABLE for sign, form in zip(signs, forms, strict=True)}
+_OF_TEXTUAL = dict(zip("▐▔▀╸╺╭╮╰╯▼", "|^^--..`'v", strict=True))
 
 
 @lru_cache(8192)

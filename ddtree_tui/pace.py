@@ -7,8 +7,8 @@ from collections import deque
 MOST = 15
 """Paints in any second, unless fewer are asked for."""
 FOR_NEWS = 11 / 15
-"""Of these, at most so many for the engine's news alone; the rest is for what the user does."""
-NEWS = 11
+"""The part of these that may be for the engine's news alone; the rest is for what the user does."""
+NEWS = round(MOST * FOR_NEWS)
 
 
 class Pace:
@@ -21,7 +21,7 @@ class Pace:
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
-        self.gap = 0.994 / max(1, most - 1)
+        self.gap = 0.994 / max(1, most - 1)  # a little less than a second for all gaps but one
         self._news = max(1, round(most * FOR_NEWS))
         self._paints: deque[float] = deque(maxlen=most)
         self._last_for_user = 0.0

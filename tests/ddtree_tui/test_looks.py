@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from playing import playing, replaying
 from rich.cells import cell_len
 from textual.color import Color
 
+from ddtree_tui import ascii_forms
 from ddtree_tui.ascii_forms import FORMS, ascii_form
 from ddtree_tui.config import THEME_NAMES, Config, Looks
 from ddtree_tui.config_file import ReadConfig
@@ -48,6 +51,26 @@ def test_every_state_keeps_a_glyph_of_its_own() -> None:
     assert len({ascii_form(glyph) for glyph in GLYPHS.values()}) == len(GLYPHS)
     assert len({ascii_form(bar) for bar in BARS}) == len(BARS)
     assert all(len(form) == cell_len(glyph) for glyph, form in FORMS.items())
+
+
+def texts_of(module: ast.Module) -> Iterator[str]:
+    """The texts in a module that are no docstrings."""
+    docs = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value
+
+
+def test_every_sign_the_app_draws_has_a_form() -> None:
+    drawn: dict[str, str] = {}
+    for path in Path(ascii_forms.__file__).parent.rglob("*.py"):
+        elsewhere = {"bench", "export"} & {*path.parts} or path.name in ("ascii_forms.py", "svg_image.py")
+        if not elsewhere:
+            signs = {character for text in texts_of(ast.parse(path.read_text())) for character in text}
+            drawn |= {sign: path.name for sign in signs if not sign.isascii() and sign.isprintable()}
+    assert "✓" in drawn
+    pictographs = set("©®ㅤᅟᅠ\uffa0\u034f\u17b4\u17b5\ufe0e\ufe0f")  # of the models' text, in escape.py
+    assert {sign: name for sign, name in drawn.items() if sign not in FORMS and sign not in pictographs} == {}
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

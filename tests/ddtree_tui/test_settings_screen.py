@@ -164,6 +164,21 @@ async def test_the_budget_slides_and_a_running_answer_follows() -> None:
         play.controller.stop()
 
 
+@pytest.mark.parametrize("key", ["ctrl+g", "s"])
+async def test_both_keys_open_the_screen(key: str) -> None:
+    async with playing(rounds=3) as play:
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.type("hello")
+        await play.pilot.press("enter")
+        await play.until(lambda: play.rounds == 3)
+        await play.pilot.press("escape", key)
+        await play.until(lambda: isinstance(play.app.screen, SettingsScreen))
+        await play.pilot.press("end")
+        assert play.app.focused is play.app.screen.query_one("#value-paints_per_second")
+        await play.pilot.press("home", "q")
+        assert len(play.app.screen_stack) == 1
+
+
 async def test_looks_change_at_once() -> None:
     async with playing() as play:
         await opened(play, "theme")
