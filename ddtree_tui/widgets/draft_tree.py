@@ -262,7 +262,7 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         if spot is None:
             return
         room, at = self.scrollable_content_region.size, self.scroll_offset
-        x = min(max(at.x, spot.x + spot.cells - room.width), spot.x)
+        x = min(max(at.x, spot.x + spot.cells - room.width + MAP_CELLS), spot.x)
         y = min(max(at.y, spot.line + 2 - room.height), max(0, spot.line - 1))
         if (x, y) != (at.x, at.y):
             self.scroll_to(x, y, animate=False, immediate=True)

@@ -122,7 +122,7 @@ def _lists(facts: NodeFacts, width: int, rows: int) -> list[list[Span]]:
     lines: list[list[Span]] = [[] for _ in range(rows)]
     for title, found in columns:
         for row in range(rows):
-            if lines[row] and COLUMN_GAP:
+            if lines[row]:
                 lines[row].append((" " * COLUMN_GAP, ""))
             if row == 0:
                 lines[row].append((_pad(fit(title, cells), cells), "title"))
