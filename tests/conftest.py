@@ -10,7 +10,8 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; see ddtree_tui.engine_process
 for name in [name for name in os.environ if name.startswith("DDTREE_TUI_")]:
     del os.environ[name]
-os.environ["XDG_CONFIG_HOME"] = tempfile.gettempdir() + "/ddtree-tui-tests"  # nobody's own configuration
+for folder in ("CONFIG", "STATE", "CACHE"):  # nobody's own configuration, logs or recordings
+    os.environ[f"XDG_{folder}_HOME"] = f"{tempfile.gettempdir()}/ddtree-tui-tests/{folder.lower()}"
 if importlib.util.find_spec("torch"):  # the app's own tests run without
     importlib.import_module("engine.cpu")  # before any test imports transformers' models
 
