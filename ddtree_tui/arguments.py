@@ -74,6 +74,13 @@ def build_parser() -> argparse.ArgumentParser:
         help="the user's message; - reads it from standard input",
     )
     _add_messages(generate)
+    add(
+        generate,
+        "--messages",
+        type=Path,
+        metavar="FILE",
+        help="a whole conversation instead: a JSON list of objects with role and content",
+    )
     output = generate.add_argument_group("output")
     add(output, "--json", action="store_true", help="write the events as JSON lines, and nothing else")
     add(output, "--show-thinking", action="store_true", help="write the thinking to standard output too")

@@ -24,7 +24,7 @@ from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
 from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, StatsOptions
-from ddtree_tui.prompt_file import MAX_PROMPT_BYTES, decode_prompt, read_prompt_file
+from ddtree_tui.prompt_file import MAX_PROMPT_BYTES, decode_prompt, read_messages, read_prompt_file
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
@@ -181,6 +181,11 @@ def _system(given: dict[str, Any]) -> str | None:
 
 
 def _messages(given: dict[str, Any]) -> list[Message]:
+    conversation: Path | None = given.get("messages")
+    if conversation is not None:
+        if {"prompt", "prompt_file", "system", "system_file"} & given.keys():
+            raise EngineError("usage", "There are two prompts.", "Give --messages alone; it has all of them.")
+        return read_messages(conversation)
     prompt = _prompt(given)
     if prompt == "-":
         if sys.stdin.isatty():

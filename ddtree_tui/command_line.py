@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import msgspec
 
@@ -11,24 +12,29 @@ from engine.presets import PRESETS
 from engine.settings import QUANTIZATIONS, DecodeSettings, LoadSettings
 
 
-def reproducing_command(prefilled: Prefilled, loaded: Loaded | None, load: LoadSettings | None) -> str:
+def reproducing_command(
+    prefilled: Prefilled, loaded: Loaded | None, load: LoadSettings | None, conversation: Path | None = None
+) -> str:
     """A ``ddtree-tui generate`` line for a shell, with every setting that is not the default.
 
     Args:
         load: what the pair was loaded with; without it (a recording), what ``loaded`` reports of it.
+        conversation: a file of all messages, for an answer that depends on turns before it.
     """
     words = ["ddtree-tui", "generate"]
     system = [message["content"] for message in prefilled.messages if message["role"] == "system"]
-    if system:
+    if conversation is not None:
+        words.append(f"--messages={conversation}")
+    elif system:
         words.append(f"--system={system[0]}")
     load = load or (_reported(loaded) if loaded is not None else LoadSettings())
     words += _options(load, LoadSettings())
     words += _options(prefilled.settings, DecodeSettings())
-    return shlex.join([*words, "--", _prompt(prefilled)])
+    return shlex.join(words if conversation is not None else [*words, "--", _prompt(prefilled)])
 
 
 def continues_a_conversation(prefilled: Prefilled) -> bool:
-    """Whether the answer depends on turns before it, which no option of the command can carry."""
+    """Whether the answer depends on turns before it."""
     return sum(message["role"] != "system" for message in prefilled.messages) > 1
 
 

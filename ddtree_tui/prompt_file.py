@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from engine.errors import EngineError
+from engine.settings import Message
 
 MAX_PROMPT_BYTES = 16 * 2**20
 
@@ -47,3 +50,27 @@ def decode_prompt(data: bytes, source: str) -> str:
             f"{source} is not UTF-8 text (byte {error.start}).",
             "Convert it, for example with iconv.",
         ) from error
+
+
+def read_messages(path: Path) -> list[Message]:
+    """A conversation from a file: a JSON list of objects with ``role`` and ``content``, the user's last.
+
+    Raises:
+        EngineError: as ``read_prompt_file``; ``prompt_file`` if the file holds something else.
+    """
+    try:
+        messages = msgspec.json.decode(read_prompt_file(path), type=list[Message])
+    except msgspec.MsgspecError as error:
+        raise EngineError(
+            "prompt_file",
+            f"The file {path} holds no conversation.",
+            'Write a JSON list, as [{"role": "user", "content": "Hello"}].',
+            str(error),
+        ) from error
+    if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
+        raise EngineError(
+            "empty_prompt",
+            f"The conversation in {path} does not end with something the user says.",
+            "Add a message of role user.",
+        )
+    return messages

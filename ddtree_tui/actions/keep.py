@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,7 +26,7 @@ from ddtree_tui.runs_folder import runs_folder
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.knobs import Knobs
 from engine.errors import EngineError
-from engine.events import Round
+from engine.events import Prefilled, Round
 from engine.trace import Trace, read_trace
 
 KEYS = (
@@ -209,9 +210,8 @@ class KeepActions(Actions):
         copies["ids"] = json.dumps(_output_ids(answer))
         if answer.prefilled is not None:
             load = self.controller.load if self.controller.playback is None else None
-            copies["command"] = reproducing_command(answer.prefilled, session.loaded, load)
-            if continues_a_conversation(answer.prefilled):
-                copies["command"] += "  # without the turns before"
+            conversation = _keep_conversation(answer.prefilled)
+            copies["command"] = reproducing_command(answer.prefilled, session.loaded, load, conversation)
         return copies
 
     def _token(self, round_: Round) -> int:
@@ -241,6 +241,16 @@ def free_name(folder: Path, stem: str, suffix: str) -> Path:
     """``stem.suffix`` in the folder, numbered where there is one already."""
     names = (f"{stem}{number}.{suffix}" for number in ("", *(f"-{n}" for n in range(2, 1000))))
     return next((path for name in names if not (path := folder / name).exists()), folder / f"{stem}.{suffix}")
+
+
+def _keep_conversation(prefilled: Prefilled) -> Path | None:
+    """The file that holds the turns before an answer; None without such, or where it cannot be written."""
+    if not continues_a_conversation(prefilled):
+        return None
+    text = json.dumps(prefilled.messages, ensure_ascii=False, indent=1)
+    name = f"conversation-{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}.json"
+    path = copies_file().with_name(name)
+    return path if keep_copy(text, path) else None
 
 
 def _output_ids(answer: Answer) -> list[int]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make_recording import Recording, loaded
@@ -12,6 +15,7 @@ from make_recording import Recording, loaded
 from ddtree_tui import cli
 from ddtree_tui.command_line import continues_a_conversation, reproducing_command
 from ddtree_tui.options import GenerateOptions
+from engine.errors import EngineError
 from engine.events import Prefilled
 from engine.settings import DecodeSettings, LoadSettings, Message
 
@@ -104,7 +108,7 @@ def test_how_a_recorded_pair_was_placed_is_asked_for_again() -> None:
         assert load(target=msgspec.structs.replace(loaded().target, quantization=name)).quantize == option
 
 
-def test_a_later_turn_says_that_the_command_is_not_all() -> None:
+def test_a_later_turn_takes_the_turns_before_from_a_file(tmp_path: Path) -> None:
     messages: list[Message] = [
         {"role": "user", "content": "a"},
         {"role": "assistant", "content": "b"},
@@ -112,4 +116,30 @@ def test_a_later_turn_says_that_the_command_is_not_all() -> None:
     ]
     event = prefilled(DecodeSettings(), messages)
     assert continues_a_conversation(event)
-    assert reproducing_command(event, None, LoadSettings()) == "ddtree-tui generate -- c"
+    file = tmp_path / "a conversation.json"
+    file.write_text(json.dumps(messages), encoding="utf-8")
+    options = parsed(reproducing_command(event, None, LoadSettings(), file))
+    assert options.messages == messages
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{}", "holds no conversation"),
+        ('[{"role": "nobody", "content": "x"}]', "holds no conversation"),
+        ("[]", "does not end with something the user says"),
+        ('[{"role": "assistant", "content": "x"}]', "does not end with something the user says"),
+        ('[{"role": "user", "content": " "}]', "does not end with something the user says"),
+    ],
+)
+def test_what_is_no_conversation_is_refused(content: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "messages.json"
+    file.write_text(content)
+    with pytest.raises(EngineError, match=words):
+        cli.parse(["generate", f"--messages={file}"])
+
+
+def test_a_conversation_has_no_prompt_beside_it(tmp_path: Path) -> None:
+    for more in ("hello", "--system=x"):
+        with pytest.raises(EngineError, match="two prompts"):
+            cli.parse(["generate", f"--messages={tmp_path / 'x'}", more])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from ddtree_tui import cli
 from ddtree_tui.clipboard import copies_file
 from ddtree_tui.command_line import reproducing_command
 from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run
-from ddtree_tui.options import AppOptions
+from ddtree_tui.options import AppOptions, GenerateOptions
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.runs_folder import paths_of
 from ddtree_tui.screens.confirm import ConfirmScreen
@@ -319,3 +320,15 @@ async def test_a_search_and_enter_sent_at_once_open_what_was_searched(state: Pat
         await play.until(lambda: play.controller.playback is not None)
         await play.until(lambda: play.controller.session.answers)
         assert play.controller.session.answers[0].prompt == "the fox"
+
+
+async def test_the_command_of_a_later_turn_brings_the_turns_before(state: Path) -> None:
+    history = ({"role": "user", "content": "a"}, {"role": "assistant", "content": "b\n[/b]"})
+    synthetic = Recording(0)
+    turn = synthetic.answer("c", rounds=2, history=history)  # type: ignore[arg-type]
+    async with replaying([*synthetic.start(), *turn]) as play:
+        await play.pilot.press("y", "c")
+        await play.until(lambda: play.app.clipboard)
+        options = cli.parse(shlex.split(play.app.clipboard)[1:])
+    assert isinstance(options, GenerateOptions)
+    assert options.messages == [*history, {"role": "user", "content": "c"}]
