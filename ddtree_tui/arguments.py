@@ -14,6 +14,7 @@ from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
 from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
+from ddtree_tui.race.lanes import PRESETS as RACE_PRESETS
 from ddtree_tui.statistics.scope import Scope
 from engine.errors import EngineError
 from engine.presets import PRESETS
@@ -40,7 +41,8 @@ def build_parser() -> argparse.ArgumentParser:
     }
     parser = _Parser(
         prog="ddtree-tui",
-        usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n       %(prog)s replay FILE\n"
+        usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n"
+        "       %(prog)s race PROMPT [options]\n       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]\n"
         "       %(prog)s config [--print | --path]",
@@ -66,14 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
         **looks,
     )
     generate.set_defaults(command="generate")
-    add(
-        generate,
-        "prompt",
-        nargs="?",
-        metavar="PROMPT",
-        help="the user's message; - reads it from standard input",
-    )
-    _add_messages(generate)
+    _add_prompt(generate)
     add(
         generate,
         "--messages",
@@ -86,6 +81,35 @@ def build_parser() -> argparse.ArgumentParser:
     add(output, "--show-thinking", action="store_true", help="write the thinking to standard output too")
     add(output, "--quiet", action="store_true", help="nothing on standard error but warnings and errors")
     _add_shared(generate)
+
+    race = commands.add_parser(
+        "race",
+        help="answer one prompt in several ways side by side, and compare them",
+        usage='%(prog)s "PROMPT" [--lanes LANES] [options]',
+        description="Answer one prompt in several ways, their rounds interleaved on one device: a table of "
+        "speed and acceptance, and where texts differ.",
+        **looks,
+    )
+    race.set_defaults(command="race")
+    _add_prompt(race)
+    add(
+        race,
+        "--lanes",
+        metavar="LANES",
+        help="as in ar,chain,tree:64,tree:64+thinking; or "
+        + ", ".join(f"{name} ({lanes})" for name, lanes in RACE_PRESETS.items())
+        + " (default modes)",
+    )
+    add(race, "--json", action="store_true", help="write one JSON object instead of the table")
+    _add_models(race)
+    decoding = race.add_argument_group("decoding")
+    _add_budget(decoding)
+    _add_verification(decoding)
+    _add_thinking(decoding)
+    sampling = race.add_argument_group("sampling")
+    _add_temperature(sampling)
+    _add_sampling(sampling)
+    _add_diagnosis(race.add_argument_group("diagnosis"))
 
     replay = commands.add_parser(
         "replay",
@@ -226,27 +250,50 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     _add_models(parser)
     decoding = parser.add_argument_group("decoding")
     add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, decode.mode))
-    add(
-        decoding,
-        "--budget",
-        type=whole("budget", f"from 1 to {MAX_BUDGET}"),
-        metavar="N",
-        help=f"most draft nodes a round in mode tree (default {decode.budget})",
-    )
+    _add_budget(decoding)
     _add_verification(decoding)
-    add(
-        decoding,
-        "--thinking",
-        action=argparse.BooleanOptionalAction,
-        help="have the model think before it answers (default off)",
-    )
+    _add_thinking(decoding)
     sampling = parser.add_argument_group("sampling")
-    add(sampling, "--temperature", type=number("temperature"), metavar="T", help="0 is greedy (default 0)")
+    _add_temperature(sampling)
     _add_sampling(sampling)
     recording = parser.add_argument_group("recording and diagnosis")
     add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
     add(recording, "--detail", action="store_true", help="record both models' best candidates too")
     _add_diagnosis(recording)
+
+
+def _add_prompt(parser: argparse.ArgumentParser) -> None:
+    add(
+        parser,
+        "prompt",
+        nargs="?",
+        metavar="PROMPT",
+        help="the user's message; - reads it from standard input",
+    )
+    _add_messages(parser)
+
+
+def _add_budget(group: argparse._ActionsContainer) -> None:
+    add(
+        group,
+        "--budget",
+        type=whole("budget", f"from 1 to {MAX_BUDGET}"),
+        metavar="N",
+        help=f"most draft nodes a round in mode tree (default {DecodeSettings().budget})",
+    )
+
+
+def _add_thinking(group: argparse._ActionsContainer) -> None:
+    add(
+        group,
+        "--thinking",
+        action=argparse.BooleanOptionalAction,
+        help="have the model think before it answers (default off)",
+    )
+
+
+def _add_temperature(group: argparse._ActionsContainer) -> None:
+    add(group, "--temperature", type=number("temperature"), metavar="T", help="0 is greedy (default 0)")
 
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:
@@ -365,13 +412,14 @@ def _epilog() -> str:
 
 def _no_command(name: str) -> EngineError:
     close = difflib.get_close_matches(
-        name, ["generate", "replay", "export", "stats", "bench", "models", "config"], n=1
+        name, ["generate", "race", "replay", "export", "stats", "bench", "models", "config"], n=1
     )
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, replay, export, stats, bench, models and config.",
+        f"There is no command {name!r}; there are generate, race, replay, export, stats, bench, models and "
+        "config.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

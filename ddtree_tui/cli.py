@@ -23,8 +23,9 @@ from ddtree_tui.config_file import read_config
 from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
-from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, StatsOptions
+from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, RaceOptions, StatsOptions
 from ddtree_tui.prompt_file import MAX_PROMPT_BYTES, decode_prompt, read_messages, read_prompt_file
+from ddtree_tui.race.lanes import read_lanes
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
@@ -34,7 +35,14 @@ _LOAD_FIELDS = LoadSettings.__struct_fields__
 _DECODE_FIELDS = DecodeSettings.__struct_fields__
 
 Options = (
-    AppOptions | GenerateOptions | BenchOptions | ModelsOptions | ExportOptions | StatsOptions | ConfigOptions
+    AppOptions
+    | GenerateOptions
+    | RaceOptions
+    | BenchOptions
+    | ModelsOptions
+    | ExportOptions
+    | StatsOptions
+    | ConfigOptions
 )
 
 
@@ -54,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.bench.command import run_bench
 
             return run_bench(take_part(options))
+        if isinstance(options, RaceOptions):
+            from ddtree_tui.race.command import run_race
+
+            return run_race(options)
         if isinstance(options, ExportOptions):
             from ddtree_tui.export.command import run_export
 
@@ -113,6 +125,8 @@ def parse(argv: Sequence[str]) -> Options:
     decode = config.decode_settings() if for_app else DecodeSettings()
     decode = replace(decode, **{name: given[name] for name in _DECODE_FIELDS if name in given})
     decode.check()
+    if given["command"] == "race":
+        return _race_options(given, load, decode)
     common = _common_options(given)
     if given["command"] == "generate":
         return GenerateOptions(
@@ -152,6 +166,20 @@ def _common_options(given: dict[str, Any]) -> dict[str, Any]:
         "debug": given.get("debug", False),
         "log_path": new_log_path() if log is None else checked_log_path(log),
     }
+
+
+def _race_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSettings) -> RaceOptions:
+    if under_torchrun() or (load.tp or 1) > 1:
+        raise EngineError(
+            "usage",
+            "A race needs the target in one process.",
+            "Leave --tp and torchrun away.",
+        )
+    lanes = read_lanes(given.get("lanes", "modes"), decode)
+    common = _common_options(given)
+    return RaceOptions(
+        load, lanes, _messages(given), given.get("json", False), common["debug"], common["log_path"]
+    )
 
 
 def _export_options(given: dict[str, Any]) -> ExportOptions:

@@ -18,7 +18,7 @@ MEANINGS = {
     BAD_INPUT: "an option, a setting or the prompt is not valid",
     NOT_LOADED: "the models could not be loaded, or are not usable",
     TRACE_FAILED: "a trace could not be read, or a file not be written",
-    TEXT_DIFFERS: "bench: a text is not the one that mode ar writes, and no tie explains it",
+    TEXT_DIFFERS: "bench, race: a text is not the one that mode ar writes, and no tie explains it",
     MOVED: "bench: a number is further from the baseline than its tolerance",
     130: "interrupted by Ctrl-C (143: by SIGTERM, 129: by SIGHUP)",
     BROKEN_PIPE: "whoever read the output went away",

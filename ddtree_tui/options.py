@@ -72,6 +72,27 @@ class GenerateOptions:
 
 
 @dataclass(frozen=True)
+class RaceOptions:
+    """What ``ddtree-tui race`` is to do.
+
+    Attributes:
+        load: which pair to load, and where.
+        lanes: the ways to decode.
+        messages: the conversation to answer.
+        json: write one JSON object instead of the table.
+        debug: as in ``AppOptions``.
+        log_path: as in ``AppOptions``.
+    """
+
+    load: LoadSettings
+    lanes: list[DecodeSettings]
+    messages: list[Message]
+    json: bool
+    debug: bool
+    log_path: Path
+
+
+@dataclass(frozen=True)
 class ExportOptions:
     """What ``ddtree-tui export`` is to do.
 

@@ -41,6 +41,13 @@ class Generate(Command, frozen=True):
     paused: bool = False
 
 
+class Race(Command, frozen=True):
+    """Answer a conversation once per lane, interleaved; answered by ``lane``* or ``failed``."""
+
+    messages: list[Message]
+    lanes: list[DecodeSettings]
+
+
 class MeasureMemory(Command, frozen=True):
     """Report memory in use and its peak since the last such command; answered by ``memoryuse``."""
 
@@ -68,14 +75,16 @@ class Step(Command, frozen=True):
 
 
 class Cancel(Command, frozen=True):
-    """End the answer under way before its next round; it still reports ``finished``."""
+    """End the answer or race under way before its next round; it still reports ``finished``."""
 
 
 class Quit(Command, frozen=True):
     """End the worker at once. The end of its standard input means the same."""
 
 
-AnyCommand = Load | Generate | MeasureMemory | MeasureFloor | Set | Pause | Resume | Step | Cancel | Quit
+AnyCommand = (
+    Load | Generate | Race | MeasureMemory | MeasureFloor | Set | Pause | Resume | Step | Cancel | Quit
+)
 
 _COMMAND = msgspec.json.Decoder(AnyCommand)
 _ENCODER = msgspec.json.Encoder()

@@ -87,9 +87,10 @@ class _Run:
         self.reason: str | None = None
         self.tally = Tally()
         self.announced: set[int] = set()
-        self.started = time.perf_counter()
+        self.started = 0.0
 
     def events(self) -> Iterator[RunEvent]:
+        self.started = time.perf_counter()
         with self.pair.session.in_use():
             yield from self._events()
 

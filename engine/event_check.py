@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.errors import EngineError
-from engine.events import AnyEvent, Candidates, Nodes, Prefilled, Round, Tokens
+from engine.events import AnyEvent, Candidates, Lane, Nodes, Prefilled, Round, Tokens
 
 _ID_DIGITS = 18
 _ROOT = -1
@@ -29,6 +29,8 @@ def check_event(event: AnyEvent) -> None:
             _check_ids("first token", [event.first_id])
         case Round():
             _check_round(event)
+        case Lane():
+            check_event(event.event)
 
 
 def _check_tokens(event: Tokens) -> None:

@@ -238,7 +238,21 @@ class Failed(Event, frozen=True):
     detail: str = ""
 
 
-AnyEvent = Loading | Loaded | Tokens | Prefilled | Round | Finished | Divergence | MemoryUse | Floor | Failed
+class Lane(Event, frozen=True):
+    """An event of one lane of a race; ``t`` counts from the start of the race.
+
+    ``event.t`` runs on while other lanes decode; how long a lane itself took is in ``prefilled.seconds`` and
+    the rounds' ``ms``. A lane ends with ``finished`` or ``failed``, the race with the last of them, or with a
+    ``failed`` of no lane.
+    """
+
+    lane: int
+    event: Tokens | Prefilled | Round | Finished | Failed
+
+
+AnyEvent = (
+    Loading | Loaded | Tokens | Prefilled | Round | Finished | Divergence | MemoryUse | Floor | Failed | Lane
+)
 
 
 class _Head(msgspec.Struct):
@@ -260,6 +274,7 @@ _KNOWN = {
     "memoryuse",
     "floor",
     "failed",
+    "lane",
 }
 
 

@@ -20,6 +20,8 @@ DTYPES: tuple[str, ...] = get_args(DType)
 DEVICE_MAPS = ("auto",)
 QUANTIZATIONS = ("int8", "int4", "bnb-int8", "bnb-nf4")
 MAX_BUDGET = 1024
+MAX_LANES = 6
+"""Of a race."""
 MIN_TEMPERATURE = 1e-6
 """Of sampling. Colder is greedy in all but name, until logits divided by it are no numbers any more."""
 

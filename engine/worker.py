@@ -40,6 +40,7 @@ from engine.commands import (
     MeasureMemory,
     Pause,
     Quit,
+    Race,
     Resume,
     Set,
     Step,
@@ -48,7 +49,7 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Loaded, Loading, encode_event
+from engine.events import AnyEvent, Failed, Lane, Loaded, Loading, encode_event
 from engine.settings import LoadSettings
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class EventPipe:
 class Job:
     """Something that takes a while and was asked for, and the reins of it if it is an answer."""
 
-    command: Load | Generate | MeasureMemory | MeasureFloor
+    command: Load | Generate | Race | MeasureMemory | MeasureFloor
     control: Control = field(default_factory=Control)
 
 
@@ -138,7 +139,7 @@ class Worker:
                 if isinstance(command, Quit):
                     break
                 with self._lock:
-                    if isinstance(command, Load | Generate | MeasureMemory | MeasureFloor):
+                    if isinstance(command, Load | Generate | Race | MeasureMemory | MeasureFloor):
                         job = Job(command)
                         if isinstance(command, Generate) and command.paused:
                             job.control.pause()
@@ -160,6 +161,8 @@ class Worker:
                 self._load(job.command)
             case Generate():
                 self._generate(job.command, job.control)
+            case Race():
+                self._race(job.command, job.control)
             case MeasureMemory():
                 from engine.memory import memory_use
 
@@ -192,13 +195,25 @@ class Worker:
         for event in generate(pair, command.messages, command.settings, control=control):
             self._emit(event)
 
+    def _race(self, command: Race, control: Control) -> None:
+        pair = self._loaded()
+        from engine.race import race
+
+        for lane, event in race(pair, command.messages, command.lanes, control=control):
+            told = self._failure(event) if isinstance(event, Exception) else event
+            self._emit(Lane(t=time.monotonic() - self._job_started, lane=lane, event=told))
+
     def _loaded(self) -> Pair:
         if self._pair is None:
             raise EngineError("not_loaded", "No model is loaded.", "Load a model first.")
         return self._pair
 
     def _fail(self, error: Exception) -> None:
-        """Report and log ``error``; ends the process where the device is unusable from now on."""
+        """Report and log ``error``."""
+        self._emit(self._failure(error))
+
+    def _failure(self, error: Exception) -> Failed:
+        """Log ``error``; ends the process where the device is unusable from now on."""
         detail = "".join(traceback.format_exception(error))
         if isinstance(error, EngineError):
             log.error("%s: %s %s\n%s", error.kind, error.message, error.detail, detail)
@@ -208,7 +223,7 @@ class Worker:
         if is_device_failure(error):
             os._exit(EXIT_DEVICE)
         seconds = time.monotonic() - self._job_started
-        self._emit(failed_event(error, detail, self._log_path, seconds))
+        return failed_event(error, detail, self._log_path, seconds)
 
     def _release(self, ranks: Ranks) -> None:
         """Have the others wait for the next command too; without them there is none."""

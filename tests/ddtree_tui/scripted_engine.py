@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from make_recording import Recording
+from make_recording import VOCABULARY, Recording, spelled
 
 from engine.commands import (
     AnyCommand,
@@ -18,6 +18,7 @@ from engine.commands import (
     Load,
     Pause,
     Quit,
+    Race,
     Resume,
     Set,
     Step,
@@ -25,14 +26,14 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Prefilled, Round, encode_event
+from engine.events import AnyEvent, Failed, Finished, Lane, Prefilled, Round, encode_event
 from engine.settings import LoadSettings
 
 
 class Script:
     """Answers commands with events, at ``rounds_per_second``. ``emit`` is called from a thread of its own.
 
-    A prompt of ``die`` ends the worker, ``fail`` fails the run.
+    A prompt of ``die`` ends the worker, ``fail`` fails the run, ``limp`` the second lane of a race.
     """
 
     def __init__(
@@ -63,6 +64,9 @@ class Script:
                 if command.paused:
                     self.control.pause()
                 threading.Thread(target=self._generate, args=(command, self.control), daemon=True).start()
+            case Race():
+                self.control = Control()
+                threading.Thread(target=self._race, args=(command, self.control), daemon=True).start()
             case Set():
                 self.control.update(**command.settings)
             case Pause():
@@ -118,6 +122,38 @@ class Script:
             position += round_.acceptance_length
         finished: Finished = recording.finished(settings, output, done, time.monotonic() - start, reason)
         self.emit(finished)
+
+    def _race(self, command: Race, control: Control) -> None:
+        """Lanes of synthetic answers, one round each in turn; every lane writes something else."""
+        prompt = command.messages[-1]["content"]
+        if prompt == "fail":
+            self.emit(Failed(error="out_of_memory", message="The lanes do not fit.", hint="Race fewer."))
+            return
+        awkward = self.recording.awkward
+        recordings = [Recording(number, awkward=awkward, ms=5.0) for number in range(len(command.lanes))]
+        answers = {
+            number: recordings[number].answer(prompt, settings=settings, rounds=self.rounds)
+            for number, settings in enumerate(command.lanes)
+        }
+        seen: list[list[AnyEvent]] = [[spelled(list(range(len(VOCABULARY))))] for _ in recordings]
+        for number in answers:
+            self.emit(Lane(lane=number, event=seen[number][0]))
+        while answers:
+            for number in list(answers):
+                event = next(answers[number])
+                rounds = [event for event in seen[number] if isinstance(event, Round)]
+                if isinstance(event, Round) and control.before_round(command.lanes[number]) is None:
+                    first = next(event for event in seen[number] if isinstance(event, Prefilled))
+                    ids = [first.first_id, *(i for round_ in rounds for i in round_.committed_ids)]
+                    settings = command.lanes[number]
+                    event = recordings[number].finished(settings, ids, rounds, 1.0, "cancelled")
+                if prompt == "limp" and number == 1 and len(rounds) == 3:
+                    event = Failed(error="not_finite", message="The logits are no numbers.", hint="Reload.")
+                time.sleep(self.pace)
+                seen[number].append(event)
+                self.emit(Lane(lane=number, event=event))
+                if isinstance(event, Finished | Failed):
+                    del answers[number]
 
 
 class ScriptedEngine:
@@ -187,7 +223,7 @@ def main() -> None:
         command = decode_command(line)
         if isinstance(command, Quit):
             break
-        if isinstance(command, Generate) and command.messages[-1]["content"] == "die":
+        if isinstance(command, Generate | Race) and command.messages[-1]["content"] == "die":
             import os
             import signal
 

@@ -9,6 +9,7 @@ from engine.commands import (
     MeasureMemory,
     Pause,
     Quit,
+    Race,
     Resume,
     Set,
     Step,
@@ -23,6 +24,7 @@ COMMANDS: list[AnyCommand] = [
     Generate(
         messages=[{"role": "user", "content": "\n\u2028\x00 你"}], settings=DecodeSettings(stop=("\n",))
     ),
+    Race(messages=[{"role": "user", "content": "?"}], lanes=[DecodeSettings(mode="ar"), DecodeSettings()]),
     MeasureMemory(),
     MeasureFloor(),
     Set(settings={"budget": 16, "mode": "chain"}),

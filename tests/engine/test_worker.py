@@ -20,6 +20,7 @@ from engine.commands import (
     MeasureMemory,
     Pause,
     Quit,
+    Race,
     Resume,
     Set,
     Step,
@@ -69,6 +70,7 @@ STAND_IN = """
             print("the conversation is forgotten")
 
     Pair.session = Session()
+    Pair.target = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
     def generate(pair, messages, settings, *, control):
         for index in range(10_000):
@@ -79,7 +81,17 @@ STAND_IN = """
             yield Tokens(pieces={str(index): f"{now.mode} {now.budget}"})
             time.sleep(0.005)
 
-    for name, function in [("load", load_pair), ("decode", generate)]:
+    def race(pair, messages, lanes, *, control):
+        for index in range(10_000):
+            if control.before_round(lanes[0]) is None:
+                yield 0, Tokens(pieces={"0": "cancelled"})
+                yield 1, EngineError("k", "the other one", "", "why")
+                return
+            for lane, settings in enumerate(lanes):
+                yield lane, Tokens(pieces={str(index): settings.mode})
+            time.sleep(0.005)
+
+    for name, function in [("load", load_pair), ("decode", generate), ("race", race)]:
         module = types.ModuleType(f"engine.{name}")
         setattr(module, function.__name__, function)
         sys.modules[module.__name__] = module
@@ -186,6 +198,28 @@ def test_cancelling_ends_the_answer_and_the_next_one_starts(worker):
     worker.pieces_until("tree 64")
     worker.tell(Cancel())
     worker.pieces_until("cancelled")
+
+
+def test_a_race_says_which_lane_an_event_is_of(worker):
+    race = Race(messages=QUESTION.messages, lanes=[DecodeSettings(mode="ar"), DecodeSettings(mode="chain")])
+    worker.tell(load(), race)
+    for lane, mode in enumerate(("ar", "chain")):
+        event = worker.event("lane")
+        assert (event["lane"], event["event"]["type"]) == (lane, "tokens")
+        assert event["event"]["pieces"] == {"0": mode}
+        assert 0 <= event["t"] < 60
+    worker.tell(Cancel())
+    while (event := worker.event("lane"))["event"]["type"] != "failed":
+        pass
+    assert event["lane"] == 1
+    assert (event["event"]["error"], event["event"]["message"]) == ("k", "the other one")
+    worker.tell(QUESTION)
+    worker.pieces_until("tree 64")
+
+
+def test_racing_without_a_model_is_refused(worker):
+    worker.tell(Race(messages=QUESTION.messages, lanes=[DecodeSettings()]))
+    assert worker.event("failed")["error"] == "not_loaded"
 
 
 def test_a_fresh_answer_forgets_the_conversation(worker):
