@@ -106,10 +106,19 @@ class WrittenText:
             number += 1
 
     def line_of(self, token: int) -> int:
-        """On which line a token of this section begins."""
+        """On which line a token of this section begins, line breaks before its first character left out."""
         number = bisect_right(self.tokens, token) - 1
-        start = self._starts[number] if 0 <= number < len(self._starts) else 0
-        return max(0, bisect_right(self.lines, start, key=lambda line: line.start) - 1)
+        if not 0 <= number < len(self._starts):
+            return 0
+        start = self._starts[number]
+        end = self._starts[number + 1] if number + 1 < len(self._starts) else self.lines[-1].end
+        lines = self.lines
+        at = max(0, bisect_right(lines, start, key=lambda line: line.start) - 1)
+        while (
+            at + 1 < len(lines) and lines[at + 1].start < end and max(start, lines[at].start) >= lines[at].end
+        ):
+            at += 1
+        return at
 
     def _piece(self, token: Written) -> str:
         view = self._writing.view
@@ -126,8 +135,8 @@ class WrittenText:
         if view in ("tokens", "bytes") and raw.endswith(b"\n"):
             body += "\n"
         if self._writing.signs and (body or view != "text"):
-            newlines = len(body) - len(body.lstrip("\n")) if view == "text" else 0
-            body = body[:newlines] + sign(token.origin) + body[newlines:]
+            blank = len(body) - len(body.lstrip()) if view == "text" else 0
+            body = body[:blank] + sign(token.origin) + body[blank:]
         return body
 
     def _write(self, piece: str) -> None:

@@ -41,6 +41,25 @@ def check_svg(svg: str) -> None:
     ElementTree.fromstring(tidy_svg(svg))
 
 
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24)])
+async def test_every_view_of_the_text_shows_it_as_it_is(size: tuple[int, int]) -> None:
+    async with replaying(awkward_run(), size=size) as play:
+        await play.pilot.press("r")
+        for _view in range(4):
+            for _tint in range(3):
+                await play.pilot.press("home", "down")
+                await play.settle()
+                check_screen(play, size)
+                check_svg(play.app.export_screenshot())
+                await play.pilot.press("b")
+            await play.pilot.press("v")
+        for key in ("P", "v", "v"):
+            await play.pilot.press(key)
+            await play.settle()
+            check_screen(play, size)
+            check_svg(play.app.export_screenshot())
+
+
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_every_round_is_shown_as_it_is(size: tuple[int, int]) -> None:
     async with replaying(awkward_run(), size=size) as play:

@@ -124,7 +124,7 @@ def test_signs_say_where_a_token_comes_from() -> None:
     text.push([token_id("b")], 1, [AR])
     written = WrittenText(text, "answer", Writing("text", signs=True), 60)
     written.update()
-    assert whole(written) == "ᵖa¹ draft¹² tree★ isᵃb"
+    assert whole(written) == "ᵖa ¹draft ¹²tree ★isᵃb"
 
 
 @pytest.mark.parametrize(("origin", "text"), [(1, "¹"), (15, "¹⁵"), (BONUS, "★"), (AR, "ᵃ"), (FIRST, "ᵖ")])
