@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from ddtree_tui.playback import Playback
+from ddtree_tui.problem import Problem, failure, silence
 from ddtree_tui.recent import RecentPair, remember
 from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Phase, Session, Viewpoint
@@ -40,27 +40,6 @@ class Engine(Protocol):
     def drain(self) -> list[AnyEvent]: ...
     def problems(self) -> list[EngineError]: ...
     def stop(self) -> None: ...
-
-
-RESTART_HELPS = frozenset({"out_of_memory", "internal", "rank_lost"})
-"""Failures of a run after which a new engine may do better than the one that is there."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something to tell in a dialog.
-
-    ``restart``: starting the engine again may help; ``wait``: so may waiting; ``back``: there are models that
-    were loaded before.
-    """
-
-    title: str
-    message: str
-    hint: str = ""
-    log_path: Path | None = None
-    restart: bool = False
-    wait: bool = False
-    back: bool = False
 
 
 class Controller:
@@ -168,7 +147,7 @@ class Controller:
         events = self._engine.drain()
         self._apply(events)
         if self.watchdog.look(now, waiting=self.session.running and not self._paused, heard=bool(events)):
-            self._problems.append(self._silence())
+            self._problems.append(silence(self.watchdog.patience, self._log_path))
         for error in self._engine.problems():
             if error.kind == "record":
                 self.notices.append(f"{error.message} {error.hint}")
@@ -227,28 +206,8 @@ class Controller:
     def _failed(self, event: Failed) -> None:
         self.waiting = None
         self._run_is_over()
-        broken = self.session.phase is Phase.BROKEN
-        if event.error == "engine_died":
-            title = "The engine has stopped"
-        elif broken:
-            title = "The models could not be loaded"
-        else:
-            title = "Out of memory" if event.error == "out_of_memory" else "The run has failed"
-        restart = broken or event.error in RESTART_HELPS
-        back = self.session.phase is Phase.BROKEN and self._load_before is not None
-        self._problems.append(
-            Problem(title, event.message, event.hint, self._log_path, restart=restart, back=back)
-        )
-
-    def _silence(self) -> Problem:
-        return Problem(
-            "The engine does not answer",
-            f"It should be decoding, and has reported nothing for {self.watchdog.patience:g} seconds.",
-            "Wait if the prompt is very long or the device is busy; else restart it. The text so far stays.",
-            self._log_path,
-            restart=True,
-            wait=True,
-        )
+        broken, back = self.session.phase is Phase.BROKEN, self._load_before is not None
+        self._problems.append(failure(event, self._log_path, broken=broken, back=back))
 
     def _run_is_over(self) -> None:
         self._paused = self._stopping = False

@@ -32,7 +32,7 @@ from ddtree_tui.actions.time import TimeActions
 from ddtree_tui.actions.transcript import KEYS as TEXT_KEYS
 from ddtree_tui.actions.transcript import TranscriptActions
 from ddtree_tui.actions.tree import TreeActions
-from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
 from ddtree_tui.glyphs import WRONG
@@ -41,6 +41,7 @@ from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
+from ddtree_tui.problem import Problem
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.theme import THEMES, role_defaults

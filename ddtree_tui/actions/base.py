@@ -8,10 +8,11 @@ from collections.abc import Callable
 from textual.app import App
 
 from ddtree_tui.config import Looks
-from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.controller import Controller
 from ddtree_tui.keys import Key
 from ddtree_tui.options import AppOptions
 from ddtree_tui.pace import Pace
+from ddtree_tui.problem import Problem
 from engine.errors import EngineError
 
 

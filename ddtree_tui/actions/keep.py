@@ -15,12 +15,13 @@ from textual.worker import get_current_worker
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.clipboard import copies_file, keep_copy
 from ddtree_tui.command_line import continues_a_conversation, reproducing_command
-from ddtree_tui.controller import Controller, Problem
+from ddtree_tui.controller import Controller
 from ddtree_tui.draft_shape import ROOT
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run, write_new
 from ddtree_tui.keys import Key
 from ddtree_tui.playback import Playback
+from ddtree_tui.problem import Problem
 from ddtree_tui.run import Answer, Session
 from ddtree_tui.runs_folder import runs_folder
 from ddtree_tui.widgets.draft_tree import DraftTreeView

@@ -8,8 +8,8 @@ from textual.containers import HorizontalGroup, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from ddtree_tui.controller import Problem
 from ddtree_tui.escape import escape
+from ddtree_tui.problem import Problem
 
 
 class ProblemScreen(ModalScreen[str]):
