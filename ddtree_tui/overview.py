@@ -20,6 +20,11 @@ class Mark(Enum):
 
 
 MARKS: dict[Mark, str] = {Mark.NEAR_MISS: "→", Mark.BEYOND: "×", Mark.DIVERGENCE: "≠"}
+MARK_MEANINGS: dict[Mark, str] = {
+    Mark.NEAR_MISS: "the path ended at a token on the drafter's list",
+    Mark.BEYOND: "it ended at one that was not on the list",
+    Mark.DIVERGENCE: "a token that the target alone would not write",
+}
 
 
 class Overview:

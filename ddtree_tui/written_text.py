@@ -27,6 +27,7 @@ VIEW_MEANINGS: dict[View, str] = {
 }
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SIGNS = {FIRST: "ᵖ", BONUS: "★", AR: "ᵃ"}
+ORIGINS = {FIRST: "the prefill's own", BONUS: "bonus", AR: "decoded without a draft"}
 _JOINERS = "\u200d\ufe0e\ufe0f"
 
 
@@ -41,6 +42,11 @@ class Writing:
 def sign(origin: int) -> str:
     """Where a token comes from, in a sign or two: ``³`` was drafted at depth 3."""
     return SIGNS.get(origin) or str(origin).translate(SUPERSCRIPT)
+
+
+def origin_text(origin: int) -> str:
+    """Where a token comes from, in words."""
+    return ORIGINS.get(origin) or f"drafted at depth {origin}"
 
 
 class Line(NamedTuple):

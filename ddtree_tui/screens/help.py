@@ -10,9 +10,12 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
+from ddtree_tui.answer_text import AR, BONUS, FIRST
 from ddtree_tui.keys import Key, spelled
+from ddtree_tui.overview import MARK_MEANINGS, MARKS
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.widgets.welcome import Legend
+from ddtree_tui.written_text import origin_text, sign
 
 HEADING = ("always", "not typing", "what it does")
 BESIDES = (
@@ -55,6 +58,35 @@ class KeyTable(Lines):
         return [*lines, []]
 
 
+class SignTable(Lines):
+    """What stands under the bars of the timeline, and in front of tokens when the text shows their origin."""
+
+    ROLES = ("title", "text")
+    COMPONENT_CLASSES = set(ROLES)
+    DEFAULT_CSS = """
+    SignTable {
+        height: auto;
+        padding: 1 2 0 2;
+        .title { color: $quiet; text-style: bold; }
+        .text { color: $foreground; }
+    }
+    """
+    TABLES = (
+        ("under the timeline", tuple((MARKS[mark], meaning) for mark, meaning in MARK_MEANINGS.items())),
+        ("before tokens", tuple((sign(origin), origin_text(origin)) for origin in (3, BONUS, AR, FIRST))),
+    )
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return sum(1 + len(rows) for _, rows in self.TABLES)
+
+    def draw(self, width: int, height: int) -> list[list[Span]]:
+        lines: list[list[Span]] = []
+        for title, rows in self.TABLES:
+            lines.append([(title, "title")])
+            lines += [[(_pad(mark, 3), "text"), (meaning, "text")] for mark, meaning in rows]
+        return lines
+
+
 class HelpScreen(ModalScreen[None]):
     """Any of its keys closes it."""
 
@@ -79,6 +111,7 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="help"):
             yield KeyTable(self._keys)
             yield Legend()
+            yield SignTable()
 
 
 def _rows(keys: Sequence[Key], pane: str) -> list[tuple[str, str, str]]:

@@ -6,9 +6,7 @@ from ddtree_tui.answer_text import AR, BONUS, FIRST, PREFILL, Written
 from ddtree_tui.escape import decode_bytes, hex_bytes, token_label
 from ddtree_tui.vocabulary import SeenVocabulary
 from ddtree_tui.widgets.painted import Lines, Span
-from ddtree_tui.written_text import VIEW_MEANINGS, View, sign
-
-ORIGINS = {FIRST: "the prefill's own", BONUS: "bonus", AR: "decoded without a draft"}
+from ddtree_tui.written_text import VIEW_MEANINGS, View, origin_text, sign
 
 
 class TokenLine(Lines):
@@ -48,10 +46,9 @@ def about(token: Written, number: int, first_round: int, vocabulary: SeenVocabul
     raw = vocabulary.token_bytes(token.id)
     label = token_label(decode_bytes(raw)) if raw else f"#{token.id}"
     wrote = "the prefill" if token.round == PREFILL else f"round {first_round + token.round + 1}"
-    origin = ORIGINS.get(token.origin) or f"drafted at depth {token.origin}"
     return [
         (label, "text"),
-        (f"  {sign(token.origin)} {origin}, ", "quiet"),
+        (f"  {sign(token.origin)} {origin_text(token.origin)}, ", "quiet"),
         (wrote, "text"),
         (f" · token {number + 1} · id {token.id} · bytes {hex_bytes(raw)}", "quiet"),
     ]

@@ -14,6 +14,7 @@ from scripted_engine import ScriptedEngine
 from textual.widgets import Input
 
 from ddtree_tui.glyphs import LEGEND
+from ddtree_tui.overview import MARK_MEANINGS
 from ddtree_tui.playground import KEYS
 from ddtree_tui.run import Phase
 from ddtree_tui.screens.problem import ProblemScreen
@@ -557,7 +558,7 @@ async def test_help_is_not_cut_in_a_small_terminal() -> None:
             await play.pilot.press("pagedown")
             await play.settle()
             seen += play.text()
-        for what in [*(key.help for key in KEYS), *(what for *_, what in LEGEND)]:
+        for what in [*(key.help for key in KEYS), *(what for *_, what in LEGEND), *MARK_MEANINGS.values()]:
             assert what in seen
 
 
