@@ -10,6 +10,7 @@ import msgspec
 
 from ddtree_tui.playback import Playback
 from ddtree_tui.problem import Problem, failure, silence
+from ddtree_tui.race.course import Race
 from ddtree_tui.recent import RecentPair, remember
 from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Phase, Session, Viewpoint
@@ -25,6 +26,9 @@ from engine.commands import (
     Set,
     SettingValue,
     Step,
+)
+from engine.commands import (
+    Race as RaceCommand,
 )
 from engine.control import LIVE_SETTINGS, no_drafter
 from engine.errors import EngineError
@@ -53,6 +57,7 @@ class Controller:
         system: the message in front of every conversation, from the next run on.
         hold: the engine waits for the user before every round.
         player: shows rounds that are there already one after the other.
+        race: the one under way, or the last one.
         listener: is told of every event once it is taken in.
         notices: sentences to be shown in passing; whoever shows them takes them out.
     """
@@ -77,6 +82,7 @@ class Controller:
         self.viewpoint = Viewpoint()
         self.waiting: str | None = None
         self.system: str | None = None
+        self.race: Race | None = None
         self.hold = False
         self.player = RoundPlayer()
         self._engine = engine
@@ -103,8 +109,14 @@ class Controller:
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is under way or waits for the models."""
-        return self._playback is None and (self.session.running or self.waiting is not None)
+        """Whether an answer or a race is under way, or a prompt waits for the models."""
+        waits = self.session.running or self.waiting is not None
+        return self._playback is None and (waits or self.racing)
+
+    @property
+    def racing(self) -> bool:
+        """Whether a race is under way."""
+        return self.race is not None and not self.race.over
 
     @property
     def state(self) -> tuple[str, str]:
@@ -146,7 +158,8 @@ class Controller:
         assert self._engine is not None
         events = self._engine.drain()
         self._apply(events)
-        if self.watchdog.look(now, waiting=self.session.running and not self._paused, heard=bool(events)):
+        waiting = self.racing or (self.session.running and not self._paused)
+        if self.watchdog.look(now, waiting=waiting, heard=bool(events)):
             self._problems.append(silence(self.watchdog.patience, self._log_path))
         for error in self._engine.problems():
             if error.kind == "record":
@@ -174,6 +187,9 @@ class Controller:
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:
+            of_race = self.race is not None and not self.race.over and self.race.apply(event)
+            if of_race and not (isinstance(event, Failed) and event.error == "engine_died"):
+                continue
             self.session.apply(event)
             if self.listener is not None:
                 self.listener(event)
@@ -257,9 +273,24 @@ class Controller:
     def stop(self) -> None:
         """End the answer before its next round, or take back a prompt that still waits."""
         self.waiting = None
-        if self._engine is not None and self.session.running:
-            self._stopping = True
+        if self._engine is not None and (self.session.running or self.racing):
+            self._stopping = self.session.running
             self._engine.send(Cancel())
+
+    def start_race(self, prompt: str, lanes: Sequence[DecodeSettings]) -> bool:
+        """Race these lanes, without the conversation so far; False if that cannot be now."""
+        loaded = self.session.loaded
+        if self._engine is None or loaded is None or self.busy:
+            return False
+        system: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
+        messages: list[Message] = [*system, {"role": "user", "content": prompt}]
+        try:
+            self._engine.send(RaceCommand(messages=messages, lanes=[*lanes]))
+        except EngineError as error:
+            self.tell("The prompt cannot be raced", error.message, error.hint)
+            return False
+        self.race = Race(prompt, lanes, loaded)
+        return True
 
     def toggle_pause(self, now: float) -> None:
         """Hold the run between two rounds, or let it go on; the same for the recording's clock. While every
@@ -410,6 +441,8 @@ class Controller:
         if self._engine is None:
             return
         self.session.engine_restarted()
+        if self.race is not None and not self.race.over:
+            self.race.apply(Failed(error="engine_restarted", message="The engine was started anew."))
         self.waiting = None
         self._paused = self._stopping = False
         try:

@@ -24,6 +24,8 @@ from ddtree_tui.actions.keep import KeepActions
 from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.numbers import KEYS as NUMBER_KEYS
 from ddtree_tui.actions.numbers import NumberActions
+from ddtree_tui.actions.race import KEYS as RACE_KEYS
+from ddtree_tui.actions.race import RaceActions
 from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
@@ -69,6 +71,7 @@ KEYS = (
     *CHAT_KEYS,
     *keep.KEYS,
     *NUMBER_KEYS,
+    *RACE_KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
     Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
@@ -88,6 +91,7 @@ class PlaygroundApp(
     ChatActions,
     KeepActions,
     NumberActions,
+    RaceActions,
     LookActions,
 ):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""

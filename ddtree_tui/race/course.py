@@ -18,6 +18,7 @@ class Lane:
     """One way to decode the prompt.
 
     Attributes:
+        session: the lane's answer and nothing else, as a run has it.
         ids: the answer's tokens so far.
     """
 
@@ -26,13 +27,13 @@ class Lane:
         self.settings = settings
         self.name = lane_name(settings)
         self.ids: list[int] = []
-        self._session = Session()
-        self._session.apply(loaded)
-        self.answer: Answer = self._session.ask(prompt, settings)
+        self.session = Session()
+        self.session.apply(loaded)
+        self.answer: Answer = self.session.ask(prompt, settings)
 
     def apply(self, event: AnyEvent) -> None:
         """Take in one of the lane's own events."""
-        self._session.apply(event)
+        self.session.apply(event)
         match event:
             case Prefilled():
                 self.ids = [event.first_id]

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make_recording import loaded, spelled, token_id
+from rich.cells import cell_len
 
 from ddtree_tui import cli, engine_process, exit_codes
 from ddtree_tui.options import RaceOptions
 from ddtree_tui.race.comparison import compare, diff, explanation
 from ddtree_tui.race.course import SHORTEST_TRACK, Race
 from ddtree_tui.race.lanes import PRESETS, lane_name, read_lanes
+from ddtree_tui.race.marked_diff import marked_diff, wrapped
 from ddtree_tui.race.table import COLUMNS, aligned, comparisons, rows
 from engine.errors import EngineError
 from engine.events import (
@@ -322,6 +324,25 @@ def test_a_diff_holds_both_texts(before: list[int], after: list[int]) -> None:
     assert [i for piece in pieces if piece.kind != "new" for i in piece.ids] == before
     assert [i for piece in pieces if piece.kind != "gone" for i in piece.ids] == after
     assert all(piece.ids for piece in pieces)
+
+
+@given(
+    st.lists(st.tuples(st.text("ab \n世", max_size=30), st.sampled_from(("same", "gone"))), max_size=8),
+    st.integers(2, 20),
+)
+def test_wrapping_keeps_every_word(spans: list[tuple[str, str]], width: int) -> None:
+    lines = wrapped(spans, width)
+    assert all(sum(cell_len(text) for text, _ in line) <= width for line in lines)
+    for role in ("same", "gone"):
+        kept = "".join(text for line in lines for text, its in line if its == role)
+        assert "".join(kept.split()) == "".join("".join(t for t, r in spans if r == role).split())
+
+
+def test_a_marked_diff_says_without_colours_what_is_whose() -> None:
+    race = raced([AR, ("chain", [[QUICK, DOG], [FOX, END]])])
+    lines = marked_diff(*race.lanes, 80)
+    assert "".join(text for text, _ in lines[0]) == " The quick[- brown-]{+ dog+} fox<|im_end|>"
+    assert {role for _, role in lines[0]} == {"same", "gone", "new"}
 
 
 def test_the_table_lines_up() -> None:
