@@ -85,6 +85,7 @@ class SettingsScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.show_values()
+        self.watch(self.app, "theme", self.show_values, init=False)  # it has a key of its own
 
     def show_values(self) -> None:
         """Take the newest values from the store."""

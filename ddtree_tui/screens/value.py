@@ -28,7 +28,7 @@ class ValueScreen(ModalScreen[None]):
         Static { width: 1fr; height: auto; }
         #value-name { text-style: bold; }
         #value-help { color: $quiet; margin-bottom: 1; }
-        Input { border: none; height: 1; padding: 0 1; background: $panel; }
+        Input { height: 1; padding: 0 1; background: $panel; &, &:focus { border: none; } }
         #value-error { color: $wrong; margin-top: 1; display: none; }
         #value-error.-shown { display: block; }
     }
