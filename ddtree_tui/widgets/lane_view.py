@@ -70,7 +70,7 @@ class LaneHeading(Lines):
             (f"{lane.tokens_per_second:.0f}", " tok/s"),
             (f"{ratio:.2f}×" if ratio else "", ""),
             (f"{totals.mean_acceptance_length:.2f}", " accepted"),
-            (str(totals.rounds), " rounds"),
+            (str(totals.rounds), " round" if totals.rounds == 1 else " rounds"),
             (str(len(lane.ids)), " tokens"),
             (f"{lane.decode_seconds:.2f}", " s"),
         ]

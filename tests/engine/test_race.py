@@ -16,12 +16,18 @@ from engine import race as race_module
 from engine.control import Control
 from engine.errors import EngineError
 from engine.events import Finished, Lane, Prefilled, Round, decode_event, encode_event
+from engine.load import load_pair
 from engine.pair import Pair
+from engine.presets import demo_folder
 from engine.race import race
 from engine.rounds import not_finite
 from engine.session import Session
 from engine.settings import MAX_LANES, DecodeSettings
 
+STORY = "Tell me a short story about a fox."
+needs_demo = pytest.mark.skipif(
+    not (demo_folder() / "target" / "config.json").exists(), reason="no demo pair"
+)
 WAYS: list[dict[str, Any]] = [
     {"mode": "ar"},
     {"mode": "chain"},
@@ -189,3 +195,31 @@ def test_lane_events_survive_the_wire(pair: Pair) -> None:
     for lane, event in race(pair, PROMPT, lanes_of(WAYS[2:])):
         tagged = Lane(t=1.5, lane=lane, event=event)
         assert msgspec.structs.astuple(decode_event(encode_event(tagged))) == msgspec.structs.astuple(tagged)
+
+
+@needs_demo
+def test_lanes_of_the_demo_pair_write_what_they_write_alone() -> None:
+    pair = load_pair("demo", device="cpu", dtype="float32")
+    ways = [*WAYS[1:], {"mode": "tree", "thinking": True}, {"mode": "ar"}]
+    lanes = by_lane(race(pair, STORY, lanes_of(ways)), len(ways))
+    for way, events in zip(ways, lanes, strict=True):
+        assert ids_of(events) == ids_of(run(pair, STORY, **way)), way
+    lengths = [events[-1].mean_acceptance_length for events in lanes]
+    assert min(lengths[:4]) > 2 > lengths[4] == 1
+
+
+@needs_demo
+@pytest.mark.gpu
+def test_lanes_on_a_gpu_are_as_fast_as_alone() -> None:
+    """Rounds are timed on the device, between its own marks: those of other lanes in its queue do not count."""
+    pair = load_pair("demo", device="cuda")
+    assert pair.on_device
+    many = {"max_new_tokens": 400, "thinking": True}
+    list(race(pair, STORY, lanes_of(WAYS, **many)))  # whatever is compiled on first use
+    lanes = by_lane(race(pair, STORY, lanes_of(WAYS, **many)), len(WAYS))
+    for way, events in zip(WAYS, lanes, strict=True):
+        run(pair, STORY, **way, **many)
+        alone = run(pair, STORY, **way, **many)
+        assert ids_of(events) == ids_of(alone)
+        print(way, events[-1].tokens_per_second, alone[-1].tokens_per_second)
+        assert events[-1].tokens_per_second == pytest.approx(alone[-1].tokens_per_second, rel=0.15)
