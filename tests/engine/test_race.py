@@ -211,7 +211,7 @@ def test_lanes_of_the_demo_pair_write_what_they_write_alone() -> None:
 @needs_demo
 @pytest.mark.gpu
 def test_lanes_on_a_gpu_are_as_fast_as_alone() -> None:
-    """Rounds are timed on the device, between its own marks: those of other lanes in its queue do not count."""
+    """Rounds are timed between marks on the device: those of other lanes in its queue do not count."""
     pair = load_pair("demo", device="cuda")
     assert pair.on_device
     many = {"max_new_tokens": 400, "thinking": True}
