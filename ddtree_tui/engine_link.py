@@ -10,7 +10,7 @@ from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.recorder import Recorder
 from engine.commands import AnyCommand, Load
 from engine.errors import EngineError
-from engine.events import AnyEvent
+from engine.events import AnyEvent, Lane
 from engine.settings import LoadSettings
 from engine.trace import TraceWriter
 
@@ -76,6 +76,11 @@ class EngineLink:
             self._trace.close()
 
     def _take(self, event: AnyEvent) -> None:
+        if not isinstance(event, Lane):  # races are not recorded
+            self._record(event)
+        self._queue.append(event)
+
+    def _record(self, event: AnyEvent) -> None:
         if self._recorder is not None:
             self._recorder.take(event)
         if self._trace is not None:
@@ -83,4 +88,3 @@ class EngineLink:
                 self._trace.write(event)
             except EngineError as error:
                 self._problems.append(error)
-        self._queue.append(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from playing import Playing, ask, playing, replaying
 from scripted_engine import ScriptedEngine
 from textual.widgets import Input
 
+from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.run import Phase
 from ddtree_tui.screens.pick import PickScreen
 from ddtree_tui.screens.problem import ProblemScreen
@@ -18,8 +20,9 @@ from ddtree_tui.screens.race import RaceScreen
 from ddtree_tui.widgets.lane_view import LaneView
 from ddtree_tui.widgets.race_result import TextDiff
 from engine.commands import Cancel, Race
-from engine.events import Failed
-from engine.settings import DecodeSettings
+from engine.events import Failed, Lane, Prefilled
+from engine.settings import DecodeSettings, LoadSettings
+from engine.trace import read_trace
 
 
 def screen(play: Playing) -> RaceScreen:
@@ -223,11 +226,19 @@ async def test_the_end_of_the_engine_ends_the_race() -> None:
         engine(play).script.control.cancel()
 
 
-async def test_a_race_is_not_recorded_as_a_run(tmp_path: Path) -> None:
-    async with playing(rounds=3) as play:
+async def test_a_race_is_neither_recorded_nor_part_of_the_conversation(tmp_path: Path) -> None:
+    tests = str(Path(__file__).parent)
+    worker = f"import sys; sys.path.insert(0, {tests!r}); from scripted_engine import main; main()"
+    command = [sys.executable, "-c", worker, "300"]
+    trace = tmp_path / "trace"
+    link = EngineLink(LoadSettings(), tmp_path / "log", trace=trace, command=command)
+    async with playing(engine=link) as play:
         await start(play)
         await over(play)
         await play.pilot.press("escape")
         await ask(play, "two")
         await play.until(lambda: not play.controller.busy)
         assert [answer.prompt for answer in play.controller.session.answers] == ["hellotwo"]
+    kinds = [type(event) for event in read_trace(trace).events]
+    assert kinds.count(Prefilled) == 1
+    assert Lane not in kinds
