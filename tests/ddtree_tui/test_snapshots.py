@@ -13,7 +13,7 @@ import functools
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import groupby
 from pathlib import Path
@@ -147,7 +147,7 @@ SCREENS: tuple[Callable[[tuple[int, int], Path], AbstractAsyncContextManager[Pla
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Path]:  # type: ignore[misc]
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for recorded runs, where every clock is Greenwich's."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
