@@ -387,7 +387,7 @@ def test_a_conversation_goes_on_from_the_caches(drafted: Pair, monkeypatch: pyte
     encode = drafted.codec.encode_chat
     prompt = encode([{"role": "user", "content": PROMPT}], False).ids + ids_of(first) + [1, 2, 3]
 
-    def whole(messages: Any, thinking: bool) -> Any:
+    def whole(messages: Any, thinking: bool, *, context: int | None = None) -> Any:
         encoded = encode(messages, thinking)
         return type(encoded)(ids=prompt, text=letters, stable=0, in_thinking=False)
 
