@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
@@ -15,6 +16,7 @@ from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from ddtree_tui.race.lanes import PRESETS as RACE_PRESETS
+from ddtree_tui.standard_output import put
 from ddtree_tui.statistics.scope import Scope
 from engine.errors import EngineError
 from engine.presets import PRESETS
@@ -213,6 +215,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in a sentence, by an exception."""
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        if message and file is sys.stdout:
+            put(message)
+        else:
+            super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         help_hint = f"See {self.prog} --help."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ddtree_tui import exit_codes
 from ddtree_tui.config_file import config_path, example, read_config
+from ddtree_tui.standard_output import put
 
 
 @dataclass(frozen=True)
@@ -20,17 +21,17 @@ class ConfigOptions:
 def run_config(options: ConfigOptions) -> int:
     """Print to standard output, what is wrong to standard error; returns the exit code."""
     if options.example:
-        print(example(), end="")
+        put(example())
         return exit_codes.OK
     if options.path:
-        print(config_path())
+        put(f"{config_path()}\n")
         return exit_codes.OK
     from ddtree_tui.keymap import laid_over
     from ddtree_tui.playground import KEYS
 
     read = read_config()
     problems = [*read.problems, *laid_over(KEYS, read.config.keys).problems]
-    print(f"{read.path}: " + _state(read.path.exists(), len(problems)))
+    put(f"{read.path}: {_state(read.path.exists(), len(problems))}\n")
     for problem in problems:
         print(problem, file=sys.stderr)
     return exit_codes.BAD_INPUT if problems else exit_codes.OK

@@ -93,7 +93,7 @@ def _read_toml(path: Path, problems: list[str], *, must_exist: bool) -> dict[str
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         problems.append(f"The configuration {path} cannot be read: {reason}.")
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a TOMLDecodeError, or a number of very many digits
         problems.append(f"The configuration {path} is not TOML and is left out: {error}.")
     return {}
 
@@ -142,7 +142,7 @@ def parsed(field: Field, text: str) -> Any:
     if field.name == "stop":
         try:
             value = msgspec.json.decode(text) if text.startswith("[") else ([text] if text else [])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise EngineError("bad_setting", f"{text} is no JSON list of texts.") from None
     elif text == "" and field.default is None:
         value = None

@@ -30,7 +30,7 @@ _BAD_INPUT_KINDS = frozenset(
 )
 _MODEL_KINDS = frozenset({"bad_template"})
 """Found out when the first prompt is there, and yet a matter of the model's files."""
-_TRACE_KINDS = frozenset({"trace_read", "trace_write", "trace_version", "bad_trace", "export"})
+_TRACE_KINDS = frozenset({"trace_read", "trace_write", "trace_version", "bad_trace", "export", "output"})
 
 
 def exit_code(error: str, *, loading: bool = False) -> int:

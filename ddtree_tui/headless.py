@@ -15,6 +15,7 @@ from ddtree_tui.escape import escape
 from ddtree_tui.options import GenerateOptions
 from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
+from ddtree_tui.standard_output import take_no_more
 from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
@@ -135,6 +136,7 @@ class _Session:
         except OSError as error:
             # Nobody takes the output any more. End the answer properly, for the trace.
             self.output = _NoOutput()
+            take_no_more()
             if isinstance(error, BrokenPipeError):
                 self._cancel(exit_codes.BROKEN_PIPE)
             else:

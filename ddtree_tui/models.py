@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddtree_tui import exit_codes
+from ddtree_tui.standard_output import put
 from engine.model_size import CONTEXTS, SizedModel, SizedPair, size_pair
 from engine.presets import PRESETS
 
@@ -31,10 +32,10 @@ def run_models(options: ModelsOptions) -> int:
     """Print to standard output; returns the exit code.
 
     Raises:
-        EngineError: as ``size_pair``.
+        EngineError: as ``size_pair``; ``output``.
     """
     lines = listing() if options.model is None else details(size_pair(options.model, options.drafter))
-    print("\n".join(lines))
+    put("\n".join(lines) + "\n")
     return exit_codes.OK
 
 

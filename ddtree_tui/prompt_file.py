@@ -60,7 +60,7 @@ def read_messages(path: Path) -> list[Message]:
     """
     try:
         messages = msgspec.json.decode(read_prompt_file(path), type=list[Message])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise EngineError(
             "prompt_file",
             f"The file {path} holds no conversation.",

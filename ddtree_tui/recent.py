@@ -28,7 +28,7 @@ def recent_file() -> Path:
 
 def recent_pairs(path: Path) -> list[RecentPair]:
     """The newest first; none where the file is missing or no such list."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+    with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(path.read_bytes(), type=list[RecentPair])[:MOST]
     return []
 

@@ -115,7 +115,7 @@ def decode_command(line: bytes) -> AnyCommand:
     """
     try:
         return _COMMAND.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise EngineError(
             "bad_command",
             "The engine was sent a command that it does not understand.",

@@ -69,7 +69,7 @@ class DFlashConfig:
             data = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise _bad(f"The drafter folder {folder} has no readable config.json.", str(error)) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _bad(f"The drafter's {path} is not valid JSON.", str(error)) from error
         if not isinstance(data, dict):
             raise _bad(f"The drafter's {path} is not a JSON object.")

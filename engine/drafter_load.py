@@ -49,7 +49,7 @@ def _weight_files(folder: Path) -> list[Path]:
         raise _bad(f"The drafter folder {folder} has neither model.safetensors nor an index of shards.")
     try:
         names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _bad(f"The drafter's {index} is not an index of shards.", repr(error)) from error
     for name in names:
         if not isinstance(name, str) or Path(name).name != name or not (folder / name).is_file():

@@ -13,6 +13,8 @@ from engine.events import AnyEvent, Candidates, Lane, Nodes, Prefilled, Round, T
 
 _ID_DIGITS = 18
 _ROOT = -1
+_ROUNDING = 1e-3
+"""How far above 0 a log-probability may be, computed in half precision."""
 
 
 def check_event(event: AnyEvent) -> None:
@@ -63,6 +65,8 @@ def _check_round(event: Round) -> None:
     if event.miss is not None:
         _require(event.miss.depth >= 1 and event.miss.rank >= 0, "the near miss is nowhere")
         _check_ids("near miss", [event.miss.id])
+        _require(_is_logprob(event.miss.logprob), "the near miss has no log-probability")
+    _require(all(map(_is_logprob, (*nodes.logprobs, *event.target.logprobs))), "a log-probability is none")
     for name in ("drafter_topk", "target_topk"):
         _check_candidates(name, getattr(event, name))
     _check_ids("node", nodes.ids)
@@ -79,6 +83,12 @@ def _check_candidates(name: str, candidates: Candidates | None) -> None:
         _require(lengths[0] == lengths[1], f"{name} has ids without log-probabilities")
         for row in candidates.ids:
             _check_ids(name, row)
+        for values in candidates.logprobs:
+            _require(all(map(_is_logprob, values)), f"{name} has a log-probability that is none")
+
+
+def _is_logprob(value: float) -> bool:
+    return value <= _ROUNDING
 
 
 def _check_ids(what: str, ids: Sequence[int]) -> None:

@@ -291,7 +291,7 @@ def decode_event(line: bytes | str) -> AnyEvent | None:
     """
     try:
         head = _HEAD.decode(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise _no_event(str(error)) from error
     if head.v != SCHEMA_VERSION:
         raise EngineError(
@@ -303,7 +303,7 @@ def decode_event(line: bytes | str) -> AnyEvent | None:
         return None
     try:
         return _EVENT.decode(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise _no_event(str(error)) from error
 
 

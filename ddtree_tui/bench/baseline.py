@@ -87,7 +87,7 @@ def read_baseline(path: Path) -> Baseline:
         baseline = _from_results(data)
         if baseline is None:
             baseline = msgspec.json.decode(data, type=Baseline)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _refused(f"The baseline {path} cannot be understood: {error}.") from error
     for name, numbers in baseline.configurations.items():
         for metric, number in numbers.items():

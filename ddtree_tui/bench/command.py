@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import sys
 
 import msgspec
 
@@ -21,6 +20,7 @@ from ddtree_tui.bench.work_file import WorkFile, work_path
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import escape
 from ddtree_tui.signals import signals_to
+from ddtree_tui.standard_output import put
 from engine.errors import EngineError
 
 
@@ -116,8 +116,7 @@ def _write(options: BenchOptions, results: Results) -> None:
         write_file(options.markdown, report.encode())
     else:
         with contextlib.suppress(BrokenPipeError):
-            sys.stdout.write(report)
-            sys.stdout.flush()
+            put(report)
 
 
 def _verdict(results: Results) -> int:

@@ -153,7 +153,7 @@ class WorkFile:
                 whole += len(line)
                 try:
                     self._take(_DECODER.decode(line))
-                except msgspec.MsgspecError as error:
+                except (msgspec.MsgspecError, RecursionError) as error:
                     raise EngineError(
                         "bench_file",
                         f"Line {number} of {self.path} is no part of a benchmark.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from ddtree_tui import exit_codes
 from ddtree_tui.export.formats import exported_round, exported_run, write_new
 from ddtree_tui.options import ExportOptions
 from ddtree_tui.run import Session
+from ddtree_tui.standard_output import put_bytes
 from engine.blocks import is_gzip
 from engine.errors import EngineError
 from engine.events import AnyEvent, Round, Tokens
@@ -22,15 +22,13 @@ def run_export(options: ExportOptions) -> int:
 
     Raises:
         EngineError: as ``read_trace``; ``usage`` if there is no such round; ``export`` if the file cannot be
-            written.
+            written, ``output`` if standard output cannot.
     """
     pieces = _exported(options)
     if options.output is not None:
         write_new(options.output, pieces)
     else:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        put_bytes(pieces)
     return exit_codes.OK
 
 
@@ -73,9 +71,12 @@ def _round_of_all(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round]:
 
 
 def _index(number: int, count: int, what: str) -> int:
+    if not count:
+        raise EngineError("usage", f"The trace has no {what}s to export.", "Choose another trace.")
     if not 1 <= number <= count:
-        there = f"{what}s 1 to {count}" if count else f"no {what}s"
         raise EngineError(
-            "usage", f"There is no {what} {number}: the trace has {there}.", "Choose another one."
+            "usage",
+            f"There is no {what} {number}: the trace has {what}s 1 to {count}.",
+            "Choose another one.",
         )
     return number - 1

@@ -21,6 +21,7 @@ from ddtree_tui.race.comparison import Comparison, diff, explanation
 from ddtree_tui.race.course import Lane, Race
 from ddtree_tui.race.table import COLUMNS, aligned, comparisons, rows
 from ddtree_tui.signals import signals_to
+from ddtree_tui.standard_output import put
 from engine.commands import Cancel, Load, encode_command
 from engine.commands import Race as RaceCommand
 from engine.events import AnyEvent, Failed, Loaded, Loading
@@ -37,7 +38,7 @@ def run_race(options: RaceOptions, engine_command: list[str] | None = None) -> i
     """Load the pair, race, and report; returns the exit code.
 
     Raises:
-        EngineError: ``engine_start``, ``bad_text``.
+        EngineError: ``engine_start``, ``bad_text``, ``output``.
     """
     command = RaceCommand(messages=options.messages, lanes=options.lanes)
     encode_command(command)  # text that cannot be sent is an error before anything is loaded
@@ -102,8 +103,7 @@ class _Command:
         self._status("")
         compared = comparisons(race)
         lines = [json.dumps(as_json(race, compared))] if self.options.json else as_text(race, compared)
-        sys.stdout.write("\n".join(lines) + "\n")
-        sys.stdout.flush()
+        put("\n".join(lines) + "\n")
         failures = [lane.answer.failed for lane in race.lanes if lane.answer.failed is not None]
         for failure in failures:
             self._say(escape(f"{failure.message} {failure.hint}".rstrip()))

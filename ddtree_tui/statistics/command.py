@@ -9,8 +9,9 @@ import msgspec
 from ddtree_tui import exit_codes
 from ddtree_tui.options import StatsOptions
 from ddtree_tui.run import Session
+from ddtree_tui.standard_output import put
 from ddtree_tui.statistics.report import Report
-from ddtree_tui.statistics.tables import print_tables
+from ddtree_tui.statistics.tables import tables_text
 from engine.events import Loaded
 from engine.trace import read_trace
 
@@ -19,7 +20,7 @@ def run_stats(options: StatsOptions) -> int:
     """Print to standard output; returns the exit code.
 
     Raises:
-        EngineError: as ``read_trace``.
+        EngineError: as ``read_trace``; ``output``.
     """
     trace = read_trace(options.trace)
     session = Session()
@@ -31,9 +32,9 @@ def run_stats(options: StatsOptions) -> int:
         print(f"ddtree-tui: {trace.notice}", file=sys.stderr)
     if options.json:
         text = msgspec.json.format(msgspec.json.encode(as_json(session.loaded, report)), indent=2)
-        print(text.decode())
+        put(text.decode() + "\n")
     else:
-        print_tables(session.loaded, options.scope, report, plain=options.ascii)
+        put(tables_text(session.loaded, options.scope, report, plain=options.ascii))
     return exit_codes.OK
 
 

@@ -68,5 +68,5 @@ class Speed:
 
 
 def per_second(tokens: int, ms: float) -> float:
-    """Tokens per second; 0 where no time has passed."""
-    return 1000.0 * tokens / ms if ms > 0 else 0.0
+    """Tokens per second; 0 where no time has passed that a clock could tell."""
+    return 1000.0 * tokens / ms if ms > 1e-6 else 0.0

@@ -24,20 +24,23 @@ SPARK_CELLS = 60
 NONE = "-"
 
 
-def print_tables(loaded: Loaded | None, scope: Scope, report: Report, *, plain: bool = False) -> None:
-    """Print to standard output. ``plain``: in ASCII, as it is where that has no other characters."""
+def tables_text(loaded: Loaded | None, scope: Scope, report: Report, *, plain: bool = False) -> str:
+    """All tables, coloured where standard output takes that. ``plain``: in ASCII, as it is where that has no
+    other characters."""
     graphics = Graphics(plain=plain or not _takes_blocks(sys.stdout.encoding))
     console = Console(markup=False, highlight=False, emoji=False)
     title = "the last answer" if scope is Scope.ANSWER else scope.title
-    console.print(
-        f"{_pair(loaded)}: {title}, {counted(report.tokens, 'token')}, {counted(report.rounds, 'round')}"
-    )
-    for panel, parts in tables(report, graphics):
-        console.print()
-        console.print(Text(panel.title, style="bold"))
-        console.print(Text(graphics.words(panel.how), style="dim"))
-        for part in parts:
-            console.print(part)
+    with console.capture() as captured:
+        console.print(
+            f"{_pair(loaded)}: {title}, {counted(report.tokens, 'token')}, {counted(report.rounds, 'round')}"
+        )
+        for panel, parts in tables(report, graphics):
+            console.print()
+            console.print(Text(panel.title, style="bold"))
+            console.print(Text(graphics.words(panel.how), style="dim"))
+            for part in parts:
+                console.print(part)
+    return captured.get()
 
 
 def _takes_blocks(encoding: str | None) -> bool:

@@ -126,6 +126,7 @@ def test_a_later_turn_takes_the_turns_before_from_a_file(tmp_path: Path) -> None
     ("content", "words"),
     [
         ("{}", "holds no conversation"),
+        ('[{"role": "user", "content": "a", "b": ' + "[" * 100_000, "holds no conversation"),
         ('[{"role": "nobody", "content": "x"}]', "holds no conversation"),
         ("[]", "does not end with something the user says"),
         ('[{"role": "assistant", "content": "x"}]', "does not end with something the user says"),

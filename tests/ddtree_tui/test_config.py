@@ -98,6 +98,8 @@ def test_what_the_file_says_holds(tmp_path: Path) -> None:
         ("decode = 3", ("decode has to be a table",)),
         ("[keys]\n'round.back' = 3", ("keys.round.back", "written as one text")),
         ("[decode\n", ("is not TOML",)),
+        (b"a = " + b"[" * 10_000, ("is not TOML",)),
+        (b"[decode]\nseed = " + b"9" * 5000, ("is not TOML",)),
         (b"\xff\xfe", ("not UTF-8",)),
     ],
 )

@@ -20,7 +20,7 @@ def test_the_newest_come_first_and_only_once(tmp_path: Path) -> None:
     assert [other.name for other in path.parent.iterdir()] == ["recent.json"]
 
 
-@pytest.mark.parametrize("content", [b"", b"[1]", b"{}", b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{}", b"\xff", b'[{"model": "a", "b": ' + b"[" * 100_000])
 def test_what_is_no_list_counts_as_none(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "recent.json"
     assert recent_pairs(path) == []

@@ -91,7 +91,12 @@ def test_unknown_types_are_skipped_and_other_versions_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["", "nonsense", "[]", '{"v": 1, "type": "round"}', '{"v": 1, "type": "loading", "stage": 4}']
+    "line",
+    [
+        *("", "nonsense", "[]", '{"v": 1, "type": "round"}', '{"v": 1, "type": "loading", "stage": 4}'),
+        '{"v": 1, "type": "round", "nodes": ' + "[" * 100_000,
+    ],
+    ids=lambda line: line[:40],
 )
 def test_lines_that_are_no_events_are_refused(line: str) -> None:
     with pytest.raises(EngineError) as caught:

@@ -94,6 +94,7 @@ def test_a_configuration_of_one_source_keeps_its_name_beside_others():
     ("content", "words"),
     [
         ("{", "cannot be understood"),
+        ('{"a": ' + "[" * 100_000, "cannot be understood"),
         ({"configurations": {"ar": {"speed": 3}}}, "cannot be understood"),
         ({"configurations": {"ar": {"acceptance": {"value": 1, "tolerence": 2}}}}, "cannot be understood"),
         ({"configurations": {"ar": {"acceptance": 0}}}, "not positive"),
