@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
@@ -216,7 +216,7 @@ def build_parser() -> argparse.ArgumentParser:
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in a sentence, by an exception."""
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         if message and file is sys.stdout:
             put(message)
         else:

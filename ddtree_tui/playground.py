@@ -46,6 +46,7 @@ from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.screens.problem import ProblemScreen
+from ddtree_tui.screens.sized import SizedScreen
 from ddtree_tui.theme import THEMES, role_defaults
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.key_bar import KeyBar
@@ -121,6 +122,10 @@ class PlaygroundApp(
         self.tell_of_config([*options.problems, *self._keymap_in_force.problems])
 
     # Screen
+
+    def get_default_screen(self) -> Screen[None]:
+        """The main screen, under all others."""
+        return SizedScreen(id="_default")
 
     def compose(self) -> ComposeResult:
         """From the top line to the keys."""

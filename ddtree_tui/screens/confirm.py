@@ -9,9 +9,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from ddtree_tui.escape import escape
+from ddtree_tui.screens.sized import Sized
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Sized, ModalScreen[bool]):
     """Dismissed with whether to do it; the button that does nothing has the focus."""
 
     BINDINGS = [

@@ -10,6 +10,7 @@ from textual.strip import Strip
 
 from ddtree_tui.plural import counted
 from ddtree_tui.prompt_lines import PROMPT_VIEWS, Piece, PromptView, prompt_lines
+from ddtree_tui.screens.sized import Sized
 from ddtree_tui.vocabulary import SeenVocabulary
 from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
 from engine.events import Prefilled
@@ -75,7 +76,7 @@ class PromptFacts(Lines):
         return [self.spans]
 
 
-class ExactPromptScreen(ModalScreen[None]):
+class ExactPromptScreen(Sized, ModalScreen[None]):
     """Scrolls with the arrow keys; V shows tokens and ids."""
 
     BINDINGS = [

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from ddtree_tui.answer_text import AR, BONUS, FIRST
 from ddtree_tui.keys import Key, spelled
 from ddtree_tui.overview import MARK_MEANINGS, MARKS
+from ddtree_tui.screens.sized import Sized
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.widgets.welcome import Legend
 from ddtree_tui.written_text import origin_text, sign
@@ -87,7 +88,7 @@ class SignTable(Lines):
         return lines
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Sized, ModalScreen[None]):
     """Any of its keys closes it."""
 
     BINDINGS = [Binding("escape,f1,q,question_mark,enter", "dismiss", "Close")]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from textual.screen import Screen, ScreenResultType
 
 from ddtree_tui.controller import Controller
+from ddtree_tui.screens.sized import Sized
 
 
-class LiveScreen(Screen[ScreenResultType]):
+class LiveScreen(Sized, Screen[ScreenResultType]):
     """The app hands it the newest state with every paint, as it does to the main screen."""
 
     def show(self, controller: Controller) -> None:

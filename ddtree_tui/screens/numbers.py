@@ -13,6 +13,7 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.panels.arrangement import PANELS
 from ddtree_tui.plural import counted
 from ddtree_tui.screens.live import LiveScreen
+from ddtree_tui.screens.sized import Sized
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.numbers_view import NumbersView
@@ -121,7 +122,7 @@ class NumbersScreen(LiveScreen[Scope]):
         self.app.push_screen(NumbersHelp(plain=self._plain))
 
 
-class NumbersHelp(ModalScreen[None]):
+class NumbersHelp(Sized, ModalScreen[None]):
     """Each panel in a paragraph. Any of its keys closes it."""
 
     BINDINGS = [Binding("escape,f1,q,question_mark,enter", "dismiss", "Close")]

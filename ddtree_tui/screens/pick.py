@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from ddtree_tui.escape import escape
+from ddtree_tui.screens.sized import Sized
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Choice:
     help: str
 
 
-class PickScreen(ModalScreen[str]):
+class PickScreen(Sized, ModalScreen[str]):
     """Dismissed with the value of the choice. Enter or its letter picks one; Escape none."""
 
     BINDINGS = [Binding("escape", "dismiss", "Close")]

@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ddtree_tui.escape import escape
+from ddtree_tui.screens.sized import Sized
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Choice:
     note: str
 
 
-class PickerScreen(ModalScreen[str | None]):
+class PickerScreen(Sized, ModalScreen[str | None]):
     """Dismissed with what was picked or typed; with None if nothing was."""
 
     BINDINGS = [

@@ -10,9 +10,10 @@ from textual.widgets import Button, Static
 
 from ddtree_tui.escape import escape
 from ddtree_tui.problem import Problem
+from ddtree_tui.screens.sized import Sized
 
 
-class ProblemScreen(ModalScreen[str]):
+class ProblemScreen(Sized, ModalScreen[str]):
     """Dismissed with ``wait``, ``restart``, ``back``, ``close`` or ``quit``. Nothing is read as markup."""
 
     BINDINGS = [

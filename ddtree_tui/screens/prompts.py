@@ -11,11 +11,12 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ddtree_tui.examples import Kinds
+from ddtree_tui.screens.sized import Sized
 
 FROM_FILE, SYSTEM = "from a file", "system message"
 
 
-class PromptsScreen(ModalScreen[str]):
+class PromptsScreen(Sized, ModalScreen[str]):
     """Dismissed with a prompt, or with ``FROM_FILE`` or ``SYSTEM``."""
 
     BINDINGS = [Binding("escape,q", "dismiss", "Close")]

@@ -20,6 +20,7 @@ from ddtree_tui.plural import counted
 from ddtree_tui.runs_folder import RecordedRun, recorded_runs
 from ddtree_tui.runs_list import heading, matching, row
 from ddtree_tui.screens.confirm import ConfirmScreen
+from ddtree_tui.screens.sized import Sized
 
 FIRST_BATCH, BATCH = 50, 1000
 """Runs that come into the list together: a screen full at once, then many."""
@@ -35,7 +36,7 @@ class Chosen:
     run: RecordedRun
 
 
-class RunsScreen(ModalScreen[Chosen]):
+class RunsScreen(Sized, ModalScreen[Chosen]):
     """Typing searches; the arrows move in the list. Dismissed with what was chosen, or nothing."""
 
     BINDINGS = [

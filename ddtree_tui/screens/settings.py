@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from ddtree_tui.config_file import parsed
 from ddtree_tui.escape import escape
+from ddtree_tui.screens.sized import Sized
 from ddtree_tui.setting_list import SETTINGS, Limits, Setting, Since, nudged, setting, turned
 from ddtree_tui.widgets.setting_row import SettingRow, SettingValue
 from engine.errors import EngineError
@@ -44,7 +45,7 @@ class SettingStore(Protocol):
     def reload(self) -> None: ...
 
 
-class SettingsScreen(Screen[None]):
+class SettingsScreen(Sized, Screen[None]):
     """Changes hold at once in the store; the app says from when on they matter."""
 
     BINDINGS = [

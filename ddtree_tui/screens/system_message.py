@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from ddtree_tui.screens.sized import Sized
 from ddtree_tui.widgets.prompt import PromptBox
 
 
@@ -26,7 +27,7 @@ class MessageBox(PromptBox):
             await super()._on_key(event)
 
 
-class SystemMessageScreen(ModalScreen[None]):
+class SystemMessageScreen(Sized, ModalScreen[None]):
     """``apply`` takes the text, which is empty for none."""
 
     BINDINGS = [Binding("escape", "dismiss", "Close")]

@@ -10,10 +10,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from ddtree_tui.screens.sized import Sized
 from engine.errors import EngineError
 
 
-class ValueScreen(ModalScreen[None]):
+class ValueScreen(Sized, ModalScreen[None]):
     """``apply`` takes the typed text and raises ``EngineError`` if it will not do."""
 
     BINDINGS = [Binding("escape", "dismiss", "Close")]

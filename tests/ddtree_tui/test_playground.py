@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -11,6 +12,8 @@ from make_recording import Recording, conversation
 from playing import ask, playing, replaying
 from rich.cells import cell_len
 from scripted_engine import ScriptedEngine
+from textual.events import Resize
+from textual.geometry import Size
 from textual.widgets import Input
 
 from ddtree_tui.glyphs import LEGEND
@@ -498,6 +501,24 @@ async def test_resizing_draws_anew() -> None:
         await play.pilot.resize_terminal(160, 48)
         await play.settle()
         assert "rounds by acceptance length" in play.part("#stats")
+
+
+async def test_sizes_that_overtake_one_another_come_to_rest() -> None:
+    async with replaying(conversation(0)) as play:
+        for key in ("", "f1", "escape", "ctrl+l"):
+            await play.pilot.press(*filter(None, [key]))
+            await play.settle()
+            screen = play.app.screen
+            with patch.object(screen, "_screen_resized", wraps=screen._screen_resized) as laid_out:
+                for size in (Size(40, 12), Size(60, 80), play.app.size, Size(20, 5)):
+                    screen.post_message(Resize(size, size))
+                    screen.call_later(lambda: None)  # neighbours would become one
+                for _ in range(30):
+                    await play.pilot.pause()
+                drawn = [call.args[0] for call in laid_out.call_args_list]
+            assert set(drawn) == {play.app.size}
+            assert len(drawn) < 5
+            assert screen.size == play.app.size
 
 
 async def test_replay_plays_pauses_and_steps() -> None:
