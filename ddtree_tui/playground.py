@@ -45,6 +45,7 @@ from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
 from ddtree_tui.screens.live import LiveScreen
+from ddtree_tui.screens.palette import Palette
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.sized import SizedScreen
 from ddtree_tui.theme import THEMES, role_defaults
@@ -126,6 +127,11 @@ class PlaygroundApp(
     def get_default_screen(self) -> Screen[None]:
         """The main screen, under all others."""
         return SizedScreen(id="_default")
+
+    def action_command_palette(self) -> None:
+        """Show the command palette."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def compose(self) -> ComposeResult:
         """From the top line to the keys."""

@@ -12,6 +12,7 @@ from make_recording import Recording, conversation
 from playing import ask, playing, replaying
 from rich.cells import cell_len
 from scripted_engine import ScriptedEngine
+from textual.command import CommandPalette
 from textual.events import Resize
 from textual.geometry import Size
 from textual.widgets import Input
@@ -519,6 +520,19 @@ async def test_sizes_that_overtake_one_another_come_to_rest() -> None:
             assert set(drawn) == {play.app.size}
             assert len(drawn) < 5
             assert screen.size == play.app.size
+
+
+async def test_a_command_palette_that_is_closed_twice_is_closed() -> None:
+    async with replaying(conversation(0)) as play:
+        await play.pilot.press("ctrl+p")
+        await play.settle()
+        palette = play.app.screen
+        assert isinstance(palette, CommandPalette)
+        palette.dismiss()
+        palette.dismiss()  # as Enter does, pressed faster than it closes
+        await play.settle()
+        assert play.app.screen_stack == [play.app.screen]
+        assert palette is not play.app.screen
 
 
 async def test_replay_plays_pauses_and_steps() -> None:
