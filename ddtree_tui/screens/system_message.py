@@ -18,6 +18,8 @@ from ddtree_tui.widgets.prompt import PromptBox
 class MessageBox(PromptBox):
     """Takes an empty text too: it means none."""
 
+    HINTS = "What the model is told before the conversation; Enter keeps it", "No system message"
+
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "enter":
             event.stop()

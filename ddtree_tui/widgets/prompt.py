@@ -28,6 +28,9 @@ class PromptBox(TextArea):
     }
     """
 
+    HINTS = TYPE_NOW, TYPE_LATER
+    """What an empty box says with the focus and without."""
+
     class Submitted(Message):
         """The user wants an answer to ``text``."""
 
@@ -42,7 +45,7 @@ class PromptBox(TextArea):
             show_line_numbers=False,
             highlight_cursor_line=False,
             tab_behavior="focus",
-            placeholder=TYPE_NOW,
+            placeholder=self.HINTS[0],
         )
         self.cursor_blink = False  # blinking would repaint an idle screen twice a second
         self._history: list[str] = list(reversed(suggestions))
@@ -50,10 +53,10 @@ class PromptBox(TextArea):
         self._draft = ""
 
     def on_focus(self) -> None:
-        self.placeholder = TYPE_NOW
+        self.placeholder = self.HINTS[0]
 
     def on_blur(self) -> None:
-        self.placeholder = TYPE_LATER
+        self.placeholder = self.HINTS[1]
 
     async def _on_key(self, event: events.Key) -> None:
         """Keys are taken in the order they come. (A priority binding for Enter would overtake the text that
