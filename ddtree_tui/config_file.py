@@ -161,11 +161,13 @@ def _converted(field: Field, value: Any, *, strict: bool) -> Any:
     Raises:
         EngineError: ``bad_setting``.
     """
+    wanted = f"Choose one of {', '.join(field.choices)}" if field.choices else f"It is: {field.help}"
+    name = field.name.replace("_", " ")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:  # TOML ends there; too long to be printed
+        raise EngineError("bad_setting", f"The {name} is beyond 64 bits.", f"{wanted}.")
     try:
         converted = msgspec.convert(value, field.type, strict=strict)
     except msgspec.ValidationError:
-        wanted = f"Choose one of {', '.join(field.choices)}" if field.choices else f"It is: {field.help}"
-        name = field.name.replace("_", " ")
         raise EngineError("bad_setting", f"The {name} cannot be {value!r}.", f"{wanted}.") from None
     if field.section == "decode":
         DecodeSettings(**{field.name: converted}).check()

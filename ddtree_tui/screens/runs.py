@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -172,7 +173,8 @@ class RunsScreen(Sized, ModalScreen[Chosen]):
 
     def action_list(self, name: str) -> None:
         """Move in the list."""
-        getattr(self.query_one(OptionList), f"action_{name}")()
+        with contextlib.suppress(KeyError):  # what was found just now is not laid out yet
+            getattr(self.query_one(OptionList), f"action_{name}")()
 
     def action_choose(self, action: str) -> None:
         """Close with the run under the cursor."""

@@ -100,6 +100,7 @@ def test_what_the_file_says_holds(tmp_path: Path) -> None:
         ("[decode\n", ("is not TOML",)),
         (b"a = " + b"[" * 10_000, ("is not TOML",)),
         (b"[decode]\nseed = " + b"9" * 5000, ("is not TOML",)),
+        (b"[decode]\nseed = 0x" + b"f" * 6000, ("decode.seed", "beyond 64 bits")),
         (b"\xff\xfe", ("not UTF-8",)),
     ],
 )

@@ -12,7 +12,7 @@ from make_recording import Recording, conversation
 from playing import ask, playing, replaying
 from rich.cells import cell_len
 from scripted_engine import ScriptedEngine
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.events import Resize
 from textual.geometry import Size
 from textual.widgets import Input
@@ -520,6 +520,20 @@ async def test_sizes_that_overtake_one_another_come_to_rest() -> None:
             assert set(drawn) == {play.app.size}
             assert len(drawn) < 5
             assert screen.size == play.app.size
+
+
+async def test_a_page_of_commands_turned_before_they_are_laid_out_stays() -> None:
+    async with playing() as play:
+        await play.pilot.press("ctrl+p")
+        await play.settle()
+        palette = play.app.screen
+        assert isinstance(palette, CommandPalette)
+        commands = palette.query_one(CommandList)
+        commands._index_to_line.clear()  # as it is right after typing
+        assert commands.options
+        palette._action_command_list("page_down")
+        await play.settle()
+        assert palette is play.app.screen
 
 
 async def test_a_command_palette_that_is_closed_twice_is_closed() -> None:
