@@ -54,6 +54,7 @@ class Lines(RoleStyles):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
         self._drawn: list[Strip] | None = None
+        self._drawn_for = Size(0, 0)
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         """The lines for this size."""
@@ -72,7 +73,8 @@ class Lines(RoleStyles):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        if self._drawn is None:
+        if self._drawn is None or self._drawn_for != self.size:  # a repaint may come before the resize
+            self._drawn_for = self.size
             lines = self.draw(width, self.size.height)
             self._drawn = [
                 self.strip(line).adjust_cell_length(width, self.role_style(PLAIN)) for line in lines

@@ -180,6 +180,8 @@ class Transcript(ScrolledLines, can_focus=True):
     def _roles(self, drawn: Drawn, number: int) -> list[str]:
         """What styles a token besides its section."""
         assert self._session is not None
+        if drawn.answer >= len(self._session.answers):
+            return []  # a conversation forgotten just now: its lines stand until the next paint
         answer = self._session.answers[drawn.answer]
         assert answer.text is not None
         token = answer.text.token(number)

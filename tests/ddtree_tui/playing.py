@@ -49,7 +49,7 @@ class Playing:
         """Until what has happened is painted."""
         await self.pilot.pause(0.15)
         for _ in range(60):  # a burst of keys may have used up the paints of a second
-            if not self.app._dirty:
+            if not self.app._dirty and not any(screen._layout_required for screen in self.app.screen_stack):
                 break
             await self.pilot.pause(0.02)
 
