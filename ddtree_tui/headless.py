@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 import re
 import sys
-import time
 from typing import Protocol, TextIO
 
 from ddtree_tui import exit_codes
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import escape
+from ddtree_tui.inbox import Inbox
 from ddtree_tui.options import GenerateOptions
 from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import take_no_more
+from ddtree_tui.status_line import StatusLine
 from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
@@ -23,17 +23,10 @@ from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled
 from engine.text_stream import TextStream
 from engine.trace import TraceWriter
 
-CANCEL_SECONDS = 30.0
-"""How long a cancelled answer may take to report its end."""
-
-_ERASE_LINE = "\r\x1b[2K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[22m"
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """What can drive a terminal or reorder its line; characters that need their neighbours stay whole."""
-
-Inbox = queue.SimpleQueue[AnyEvent | int]
-"""Events of the engine, and the numbers of signals that arrived."""
 
 
 def run_generate(options: GenerateOptions, engine_command: list[str] | None = None) -> int:
@@ -44,7 +37,7 @@ def run_generate(options: GenerateOptions, engine_command: list[str] | None = No
     """
     question = Generate(messages=options.messages, settings=options.decode)
     encode_command(question)  # text that cannot be sent is an error before anything is loaded
-    inbox: Inbox = queue.SimpleQueue()
+    inbox = Inbox()
     engine = EngineProcess(
         inbox.put, options.log_path, command=engine_command, debug=options.debug, ranks=options.load.tp
     )
@@ -74,16 +67,15 @@ class _Session:
         self.code: int | None = None
         """Decided before the answer ended: by a signal, a failed trace or a reader that went away."""
         self.loaded = False
-        self.deadline: float | None = None
 
     def run(self) -> int:
         while True:
-            item = self._next()
+            item = self.inbox.get()
             if item is None:
                 self.status.say("The engine did not stop in time and was ended.")
                 return self._code(exit_codes.ENGINE_FAILED)
             if isinstance(item, int):
-                if self.deadline is not None or not self.loaded:
+                if self.inbox.ending or not self.loaded:
                     self.status.clear()
                     return exit_codes.interrupted(item)
                 self._cancel(exit_codes.interrupted(item))
@@ -91,7 +83,7 @@ class _Session:
                 continue
             self._record(item)
             self._show(item)
-            if self.deadline is not None and not self.loaded:
+            if self.inbox.ending and not self.loaded:
                 return self._code(exit_codes.ENGINE_FAILED)
             match item:
                 case Loaded():
@@ -105,17 +97,9 @@ class _Session:
                     self.status.error(item, self.options.debug)
                     return self._code(exit_codes.exit_code(item.error, loading=not self.loaded))
 
-    def _next(self) -> AnyEvent | int | None:
-        """The next event or signal; None once a cancelled answer is overdue."""
-        if self.deadline is None:
-            return self.inbox.get()
-        with contextlib.suppress(queue.Empty):
-            return self.inbox.get(timeout=max(0.0, self.deadline - time.monotonic()))
-        return None
-
     def _cancel(self, code: int) -> None:
         self.code = code
-        self.deadline = time.monotonic() + CANCEL_SECONDS
+        self.inbox.expect_end()
         self.engine.send(Cancel())
 
     def _code(self, otherwise: int) -> int:
@@ -239,34 +223,12 @@ class _TextOutput:
             _write(sys.stdout, "\n")
 
 
-class _Status:
-    """Lines for people, on standard error."""
+class _Status(StatusLine):
+    """With the answer's numbers at its end."""
 
     def __init__(self, quiet: bool) -> None:
+        super().__init__(quiet)
         self._quiet = quiet
-        self._live = sys.stderr.isatty() and not quiet
-
-    def loading(self, event: Loading) -> None:
-        if self._live:
-            step = f" ({event.done}/{event.total})" if event.total > 1 else ""
-            self._write(f"{_ERASE_LINE}Loading: {escape(event.stage)}{step} ...")
-
-    def clear(self) -> None:
-        if self._live:
-            self._write(_ERASE_LINE)
-
-    def hint(self, line: str) -> None:
-        if self._live:
-            self._write(f"\n{line}\n")
-
-    def say(self, line: str) -> None:
-        self.clear()
-        self._write(f"ddtree-tui: {line}\n")
-
-    def error(self, event: Failed, debug: bool) -> None:
-        self.say(escape(f"{event.message} {event.hint}".rstrip()))
-        if debug and event.detail:
-            self._write(event.detail.rstrip() + "\n")
 
     def summary(self, event: Finished, *, naive: bool) -> None:
         if self._quiet:
@@ -280,12 +242,7 @@ class _Status:
         ]
         if naive:
             parts.append("naive verification: wrong on hybrid targets")
-        self._write(f"[{', '.join(parts)}]\n")
-
-    def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # without a standard error there is nobody to tell
-            sys.stderr.write(text)
-            sys.stderr.flush()
+        self.write(f"[{', '.join(parts)}]\n")
 
 
 def _write(out: TextIO, text: str, *, dim: bool = False) -> None:

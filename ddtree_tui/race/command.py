@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import queue
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,22 +13,21 @@ import msgspec
 from ddtree_tui import exit_codes
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.inbox import Inbox
 from ddtree_tui.options import RaceOptions
 from ddtree_tui.race.comparison import Comparison, diff, explanation
 from ddtree_tui.race.course import Lane, Race
 from ddtree_tui.race.table import COLUMNS, aligned, comparisons, rows
 from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import put
+from ddtree_tui.status_line import StatusLine
 from engine.commands import Cancel, Load, encode_command
 from engine.commands import Race as RaceCommand
 from engine.events import AnyEvent, Failed, Loaded, Loading
 
-CANCEL_SECONDS = 30.0
-"""How long a cancelled race may take to report its end."""
 SHARED_TOKENS, OTHER_TOKENS = 12, 30
 """Of a diff: so much of what both texts have, and of what one has."""
 STATUS_SECONDS = 0.2
-_ERASE_LINE = "\r\x1b[2K"
 
 
 def run_race(options: RaceOptions, engine_command: list[str] | None = None) -> int:
@@ -42,7 +38,7 @@ def run_race(options: RaceOptions, engine_command: list[str] | None = None) -> i
     """
     command = RaceCommand(messages=options.messages, lanes=options.lanes)
     encode_command(command)  # text that cannot be sent is an error before anything is loaded
-    inbox: queue.SimpleQueue[AnyEvent | int] = queue.SimpleQueue()
+    inbox = Inbox()
     engine = EngineProcess(inbox.put, options.log_path, command=engine_command, debug=options.debug)
     with signals_to(inbox.put), engine:
         engine.send(Load(settings=options.load))
@@ -57,26 +53,25 @@ class _Command:
         options: RaceOptions,
         command: RaceCommand,
         engine: EngineProcess,
-        inbox: queue.SimpleQueue[AnyEvent | int],
+        inbox: Inbox,
     ) -> None:
         self.options, self.command, self.engine, self.inbox = options, command, engine, inbox
         self.race: Race | None = None
         self.signal: int | None = None
-        self.deadline: float | None = None
-        self._live = sys.stderr.isatty()
+        self.status = StatusLine()
         self._told_at = 0.0
 
     def run(self) -> int:
         while self.race is None or not self.race.over:
-            item = self._next()
+            item = self.inbox.get()
             if item is None:
-                self._say("The engine did not stop in time and was ended.")
+                self.status.say("The engine did not stop in time and was ended.")
                 break
             if isinstance(item, int):
                 if self.race is None or self.signal is not None:
                     return exit_codes.interrupted(item)
                 self.signal = item
-                self.deadline = time.monotonic() + CANCEL_SECONDS
+                self.inbox.expect_end()
                 self.engine.send(Cancel())
             elif isinstance(item, Loaded):
                 self.race = Race(options_prompt(self.options), self.options.lanes, item)
@@ -91,22 +86,14 @@ class _Command:
             return self._failed(self.race.failed)
         return self._report(self.race)
 
-    def _next(self) -> AnyEvent | int | None:
-        """The next event or signal; None once a cancelled race is overdue."""
-        if self.deadline is None:
-            return self.inbox.get()
-        with contextlib.suppress(queue.Empty):
-            return self.inbox.get(timeout=max(0.0, self.deadline - time.monotonic()))
-        return None
-
     def _report(self, race: Race) -> int:
-        self._status("")
+        self.status.clear()
         compared = comparisons(race)
         lines = [json.dumps(as_json(race, compared))] if self.options.json else as_text(race, compared)
         put("\n".join(lines) + "\n")
         failures = [lane.answer.failed for lane in race.lanes if lane.answer.failed is not None]
         for failure in failures:
-            self._say(escape(f"{failure.message} {failure.hint}".rstrip()))
+            self.status.error(failure, debug=False)
         if self.signal is not None:
             return exit_codes.interrupted(self.signal)
         if failures:
@@ -115,31 +102,17 @@ class _Command:
         return exit_codes.TEXT_DIFFERS if defect else exit_codes.OK
 
     def _failed(self, event: Failed, *, loading: bool = False) -> int:
-        self._say(escape(f"{event.message} {event.hint}".rstrip()))
-        if self.options.debug and event.detail:
-            self._write(event.detail.rstrip() + "\n")
+        self.status.error(event, self.options.debug)
         return exit_codes.exit_code(event.error, loading=loading)
 
     def _tell(self, item: AnyEvent | int) -> None:
         """One line on how it goes, on a terminal."""
         if isinstance(item, Loading):
-            self._status(f"Loading: {escape(item.stage)} ...")
+            self.status.loading(item)
         elif self.race is not None and time.monotonic() >= self._told_at + STATUS_SECONDS:
             self._told_at = time.monotonic()
-            self._status("   ".join(f"{lane.name}: {len(lane.ids)}" for lane in self.race.lanes) + " tokens")
-
-    def _status(self, line: str) -> None:
-        if self._live:
-            self._write(f"{_ERASE_LINE}{line}")
-
-    def _say(self, line: str) -> None:
-        self._status("")
-        self._write(f"ddtree-tui: {line}\n")
-
-    def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # without a standard error there is nobody to tell
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            lanes = "   ".join(f"{lane.name}: {len(lane.ids)}" for lane in self.race.lanes)
+            self.status.show(f"{lanes} tokens")
 
 
 def options_prompt(options: RaceOptions) -> str:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from engine.demo.split import HELD_OUT_ONE_IN
 
@@ -23,18 +19,6 @@ that can be checked. They know what their training tasks cover and nothing else.
 _DATA = f"""\
 The data is drawn by the code in `engine/demo`, which is under the MIT licence; no other text was used.
 One content in {HELD_OUT_ONE_IN} (by hash) is never trained on; all numbers below are on such questions."""
-
-
-def versions(device: torch.device) -> dict[str, str]:
-    """Of everything that shapes the numbers."""
-    found = {"python": platform.python_version()}
-    for package in ("torch", "transformers", "tokenizers", "safetensors", "numpy"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "unknown"
-    found["device"] = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
-    return found
 
 
 def targets_met(report: Mapping[str, Any]) -> dict[str, bool]:

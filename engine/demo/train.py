@@ -29,7 +29,7 @@ from engine.demo.evaluate import answer_examples, heldout_loss, summarize_answer
 from engine.demo.export import drafter_shape, export_target, load_target
 from engine.demo.recipe import TINY, Recipe, drafter_settings
 from engine.demo.replies import load_replies, write_replies
-from engine.demo.report import MODES, targets_met, versions, write_report
+from engine.demo.report import MODES, targets_met, write_report
 from engine.demo.tasks import heldout_examples
 from engine.demo.tokenizer import build_tokenizer, load_tokenizer
 from engine.demo.train_target import train_target
@@ -40,6 +40,7 @@ from engine.train.corpus import Corpus
 from engine.train.drafter_shape import drafter_config, export_drafter
 from engine.train.drafter_training import DrafterTraining
 from engine.train.progress import Progress
+from engine.train.report import versions
 from engine.train.state import read_facts, write_facts
 
 STAGES = ("tokenizer", "data", "target", "replies", "drafter", "report")
