@@ -43,92 +43,96 @@ CONTRAST_ROLES = {
 }
 """On black, each at least 7 to 1 brighter (WCAG 2, level AAA)."""
 
-DARK = Theme(
-    name="ddtree-dark",
-    primary="#6cb6ff",
-    secondary="#5a7ea6",
-    accent="#6cb6ff",
-    warning="#f2c55c",
+
+def _theme(
+    name: str,
+    roles: dict[str, str],
+    *,
+    dark: bool,
+    error: str,
+    foreground: str,
+    grounds: tuple[str, str, str],
+    selection: int,
+    on_cursor: str,
+    scrollbars: tuple[str, str, str],
+) -> Theme:
+    """A theme around its roles.
+
+    Args:
+        error: of Textual's own widgets; ours have the role ``wrong``.
+        grounds: the background, a surface on it and a panel on that.
+        selection: how much of the colour of what is shown lies under selected text, in percent.
+        on_cursor: text under a block cursor.
+        scrollbars: at rest, under the mouse, dragged.
+    """
+    background, surface, panel = grounds
+    behind = dict.fromkeys(
+        (
+            "scrollbar-background",
+            "scrollbar-background-hover",
+            "scrollbar-background-active",
+            "scrollbar-corner-color",
+        ),
+        background,
+    )
+    return Theme(
+        name=name,
+        primary=roles["shown"],
+        secondary=roles["bar"],
+        accent=roles["shown"],
+        warning=roles["bonus"],
+        error=error,
+        success=roles["accepted"],
+        foreground=foreground,
+        background=background,
+        surface=surface,
+        panel=panel,
+        dark=dark,
+        variables={
+            **roles,
+            "button-focus-text-style": "bold",
+            "footer-key-foreground": roles["shown"],
+            "input-selection-background": f"{roles['shown']} {selection}%",
+            "block-cursor-background": roles["shown"],
+            "block-cursor-foreground": on_cursor,
+            **dict(zip(("scrollbar", "scrollbar-hover", "scrollbar-active"), scrollbars, strict=True)),
+            **behind,
+        },
+    )
+
+
+DARK = _theme(
+    "ddtree-dark",
+    DARK_ROLES,
+    dark=True,
     error="#ff6b6b",
-    success="#7bd88f",
     foreground="#dce1e8",
-    background="#14171c",
-    surface="#1b2027",
-    panel="#232a33",
-    dark=True,
-    variables={
-        **DARK_ROLES,
-        "button-focus-text-style": "bold",
-        "footer-key-foreground": "#6cb6ff",
-        "input-selection-background": "#6cb6ff 35%",
-        "block-cursor-background": "#6cb6ff",
-        "block-cursor-foreground": "#14171c",
-        "scrollbar": "#2c343f",
-        "scrollbar-hover": "#3a4553",
-        "scrollbar-active": "#4a5869",
-        "scrollbar-background": "#14171c",
-        "scrollbar-background-hover": "#14171c",
-        "scrollbar-background-active": "#14171c",
-        "scrollbar-corner-color": "#14171c",
-    },
+    grounds=("#14171c", "#1b2027", "#232a33"),
+    selection=35,
+    on_cursor="#14171c",
+    scrollbars=("#2c343f", "#3a4553", "#4a5869"),
 )
-LIGHT = Theme(
-    name="ddtree-light",
-    primary="#0b63ce",
-    secondary="#86a5c9",
-    accent="#0b63ce",
-    warning="#8a6100",
-    error="#c4232d",
-    success="#1a7f37",
-    foreground="#23292f",
-    background="#fcfbf8",
-    surface="#f3f1ec",
-    panel="#e9e6df",
+LIGHT = _theme(
+    "ddtree-light",
+    LIGHT_ROLES,
     dark=False,
-    variables={
-        **LIGHT_ROLES,
-        "button-focus-text-style": "bold",
-        "footer-key-foreground": "#0b63ce",
-        "input-selection-background": "#0b63ce 25%",
-        "block-cursor-background": "#0b63ce",
-        "block-cursor-foreground": "#ffffff",
-        "scrollbar": "#d9d5cc",
-        "scrollbar-hover": "#c6c1b6",
-        "scrollbar-active": "#aea89b",
-        "scrollbar-background": "#fcfbf8",
-        "scrollbar-background-hover": "#fcfbf8",
-        "scrollbar-background-active": "#fcfbf8",
-        "scrollbar-corner-color": "#fcfbf8",
-    },
+    error=LIGHT_ROLES["wrong"],
+    foreground="#23292f",
+    grounds=("#fcfbf8", "#f3f1ec", "#e9e6df"),
+    selection=25,
+    on_cursor="#ffffff",
+    scrollbars=("#d9d5cc", "#c6c1b6", "#aea89b"),
 )
-CONTRAST = Theme(
-    name="ddtree-contrast",
-    primary="#66d9ff",
-    secondary="#9fc5ff",
-    accent="#66d9ff",
-    warning="#ffe14d",
-    error="#ff6b6b",
-    success="#5dff7f",
-    foreground="#ffffff",
-    background="#000000",
-    surface="#000000",
-    panel="#1c1c1c",
+CONTRAST = _theme(
+    "ddtree-contrast",
+    CONTRAST_ROLES,
     dark=True,
-    variables={
-        **CONTRAST_ROLES,
-        "button-focus-text-style": "bold",
-        "footer-key-foreground": "#66d9ff",
-        "input-selection-background": "#66d9ff 45%",
-        "block-cursor-background": "#66d9ff",
-        "block-cursor-foreground": "#000000",
-        "scrollbar": "#808080",
-        "scrollbar-hover": "#b0b0b0",
-        "scrollbar-active": "#ffffff",
-        "scrollbar-background": "#000000",
-        "scrollbar-background-hover": "#000000",
-        "scrollbar-background-active": "#000000",
-        "scrollbar-corner-color": "#000000",
-    },
+    error=CONTRAST_ROLES["wrong"],
+    foreground="#ffffff",
+    grounds=("#000000", "#000000", "#1c1c1c"),
+    selection=45,
+    on_cursor="#000000",
+    scrollbars=("#808080", "#b0b0b0", "#ffffff"),
 )
 THEMES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST}
 """By their names in the configuration."""
