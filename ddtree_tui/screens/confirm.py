@@ -5,38 +5,23 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalGroup, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from ddtree_tui.escape import escape
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import ButtonDialog
 
 
-class ConfirmScreen(Sized, ModalScreen[bool]):
+class ConfirmScreen(ButtonDialog[bool]):
     """Dismissed with whether to do it; the button that does nothing has the focus."""
 
     BINDINGS = [
         Binding("escape,n", "answer(False)", "No"),
         Binding("y", "answer(True)", "Yes"),
-        Binding("left,up", "app.focus_previous", show=False),
-        Binding("right,down", "app.focus_next", show=False),
     ]
     DEFAULT_CSS = """
     ConfirmScreen {
-        align: center middle;
-        background: $background 60%;
-        #confirm {
-            width: 66; max-width: 92%; height: auto;
-            padding: 1 3; background: $surface; border-left: thick $wrong;
-        }
-        Static { width: 1fr; height: auto; margin-bottom: 1; }
+        #confirm { width: 66; }
         #confirm-question { text-style: bold; }
-        HorizontalGroup { height: auto; }
-        Button {
-            margin-right: 2; height: 1; min-width: 0; padding: 0 2; border: none;
-            background: $panel; color: $foreground; text-style: none;
-        }
-        Button:focus { background: $shown; color: $background; text-style: bold; }
     }
     """
 
@@ -46,7 +31,7 @@ class ConfirmScreen(Sized, ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """What is asked, of what, and the two answers."""
-        with Vertical(id="confirm"):
+        with Vertical(id="confirm", classes="box"):
             yield Static(escape(self._question), id="confirm-question", markup=False)
             yield Static(escape(self._about), markup=False)
             with HorizontalGroup():

@@ -5,40 +5,25 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalGroup, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from ddtree_tui.escape import escape
 from ddtree_tui.problem import Problem
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import ButtonDialog
 
 
-class ProblemScreen(Sized, ModalScreen[str]):
+class ProblemScreen(ButtonDialog[str]):
     """Dismissed with ``wait``, ``restart``, ``back``, ``close`` or ``quit``. Nothing is read as markup."""
 
     BINDINGS = [
         Binding("escape", "answer('close')", "Close"),
-        Binding("left,up", "app.focus_previous", show=False),
-        Binding("right,down", "app.focus_next", show=False),
     ]
     DEFAULT_CSS = """
     ProblemScreen {
-        align: center middle;
-        background: $background 60%;
-        #problem {
-            width: 76; max-width: 92%; height: auto; max-height: 92%;
-            padding: 1 3; background: $surface; border-left: thick $wrong;
-        }
-        Static { width: 1fr; height: auto; margin-bottom: 1; }
+        #problem { width: 76; max-height: 92%; }
         #problem-title { text-style: bold; color: $wrong; }
         #problem-hint { color: $foreground; }
         #problem-log { color: $quiet; }
-        HorizontalGroup { height: auto; }
-        Button {
-            margin-right: 2; height: 1; min-width: 0; padding: 0 2; border: none;
-            background: $panel; color: $foreground; text-style: none;
-        }
-        Button:focus { background: $shown; color: $background; text-style: bold; }
     }
     """
 
@@ -49,7 +34,7 @@ class ProblemScreen(Sized, ModalScreen[str]):
     def compose(self) -> ComposeResult:
         """Sentence, remedy, log, buttons; the most likely button has the focus."""
         problem = self.problem
-        with Vertical(id="problem"):
+        with Vertical(id="problem", classes="box"):
             yield Static(escape(problem.title), id="problem-title", markup=False)
             yield Static(escape(problem.message, keep_newlines=True), id="problem-message", markup=False)
             if problem.hint:

@@ -8,10 +8,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Dialog
 from ddtree_tui.widgets.prompt import PromptBox
 
 
@@ -29,19 +28,13 @@ class MessageBox(PromptBox):
             await super()._on_key(event)
 
 
-class SystemMessageScreen(Sized, ModalScreen[None]):
+class SystemMessageScreen(Dialog[None]):
     """``apply`` takes the text, which is empty for none."""
 
     BINDINGS = [Binding("escape", "dismiss", "Close")]
     DEFAULT_CSS = """
     SystemMessageScreen {
-        align: center middle;
-        background: $background 60%;
-        #system-message {
-            width: 76; max-width: 94%; height: auto;
-            padding: 1 3; background: $surface; border-left: thick $shown;
-        }
-        Static { width: 1fr; height: auto; }
+        #system-message { width: 76; max-width: 94%; }
         #system-title { text-style: bold; }
         .quiet { color: $quiet; }
         MessageBox { max-height: 10; min-height: 3; margin: 1 0; padding: 0 1; background: $panel; }
@@ -54,7 +47,7 @@ class SystemMessageScreen(Sized, ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """What it is, the text, keys."""
-        with Vertical(id="system-message"):
+        with Vertical(id="system-message", classes="box"):
             yield Static("System message, from the next run on", id="system-title", markup=False)
             what = "What the model is told before the conversation; empty for none."
             yield Static(what, classes="quiet", markup=False)

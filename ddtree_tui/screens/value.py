@@ -7,26 +7,19 @@ from collections.abc import Callable
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Dialog
 from engine.errors import EngineError
 
 
-class ValueScreen(Sized, ModalScreen[None]):
+class ValueScreen(Dialog[None]):
     """``apply`` takes the typed text and raises ``EngineError`` if it will not do."""
 
     BINDINGS = [Binding("escape", "dismiss", "Close")]
     DEFAULT_CSS = """
     ValueScreen {
-        align: center middle;
-        background: $background 60%;
-        #value {
-            width: 60; max-width: 92%; height: auto;
-            padding: 1 3; background: $surface; border-left: thick $shown;
-        }
-        Static { width: 1fr; height: auto; }
+        #value { width: 60; }
         #value-name { text-style: bold; }
         #value-help { color: $quiet; margin-bottom: 1; }
         Input { height: 1; padding: 0 1; background: $panel; &, &:focus { border: none; } }
@@ -41,7 +34,7 @@ class ValueScreen(Sized, ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Name, explanation, the value, and room for what is wrong with it."""
-        with Vertical(id="value"):
+        with Vertical(id="value", classes="box"):
             yield Static(self._heading, id="value-name", markup=False)
             yield Static(self._explanation, id="value-help", markup=False)
             yield Input(self._value, id="value-input", select_on_focus=True)
