@@ -80,11 +80,17 @@ def choices(events: Iterable[object]) -> tuple[int, list[Choice]]:
     return prompt, found
 
 
+def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
+    """Index of the first token at which two texts part, also where one ends; None if they are the same."""
+    shared = zip(a, b, strict=False)
+    index = next((place for place, (one, other) in enumerate(shared) if one != other), min(len(a), len(b)))
+    return None if index == len(a) == len(b) else index
+
+
 def first_divergence(prompt: int, ar: Sequence[Choice], text: Sequence[Choice]) -> Divergence | None:
     """Where a text parts from that of ``ar``; None if they are the same."""
-    shared = zip(ar, text, strict=False)
-    index = next((place for place, (a, b) in enumerate(shared) if a.id != b.id), min(len(ar), len(text)))
-    if index == len(ar) == len(text):
+    index = first_difference([choice.id for choice in ar], [choice.id for choice in text])
+    if index is None:
         return None
     theirs, ours = (side[index] if index < len(side) else None for side in (ar, text))
     return Divergence(

@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ddtree_tui.bench.measurement import Measurement
+from engine.divergence import first_difference
 
 _T = TypeVar("_T")
 Kind = Literal["same", "tie", "defect", "unjudged"]
@@ -50,7 +51,7 @@ def judge(answer: Measurement, ar: Measurement, tie_gap: float) -> Verdict:
     Where sampling decided, the gap of the logits does not say how close the choice was: with a tie gap of 0
     any difference is a defect still, otherwise it is not judged.
     """
-    difference = first_difference(answer, ar)
+    difference = find_difference(answer, ar)
     if difference is None:
         return Verdict(kind="same")
     return Verdict(
@@ -67,14 +68,12 @@ def _kind(difference: Difference, tie_gap: float, *, sampled: bool) -> Kind:
     return "tie" if min(seen) <= tie_gap else "defect"
 
 
-def first_difference(answer: Measurement, ar: Measurement) -> Difference | None:
+def find_difference(answer: Measurement, ar: Measurement) -> Difference | None:
     """Where the two texts part; None if they are the same."""
     ours, theirs = answer.output_ids, ar.output_ids
-    if ours == theirs:
+    index = first_difference(ours, theirs)
+    if index is None:
         return None
-    shared = zip(ours, theirs, strict=False)
-    end = min(len(ours), len(theirs))
-    index = next((place for place, (a, b) in enumerate(shared) if a != b), end)
     return Difference(
         index=index,
         position=answer.prompt_tokens + index,

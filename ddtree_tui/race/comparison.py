@@ -5,12 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Literal
 
 from ddtree_tui.bench.verdict import TIE_GAPS
 from ddtree_tui.race.course import Lane, Race
-from engine.divergence import ROOT, Divergence, choices, first_divergence
+from engine.divergence import ROOT, Divergence, choices, first_difference, first_divergence
 
 Kind = Literal["alone", "same", "so far", "tie", "defect", "naive", "sampled"]
 LONGEST_DIFF = 2000
@@ -147,7 +146,8 @@ class Piece:
 
 def diff(before: Sequence[int], after: Sequence[int]) -> list[Piece]:
     """How one text becomes the other, token by token."""
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    parted = first_difference(before, after)
+    shared = len(before) if parted is None else parted
     pieces = [Piece("same", before[:shared])]
     old, new = before[shared:][:LONGEST_DIFF], after[shared:][:LONGEST_DIFF]
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -22,7 +22,7 @@ import torch
 from engine.decode import generate
 from engine.demo.conversation import prompt_messages
 from engine.demo.tasks import heldout_examples
-from engine.divergence import Choice, Divergence, choices, first_divergence
+from engine.divergence import Choice, Divergence, choices, first_difference, first_divergence
 from engine.kernel_noise import Noise
 from engine.load import load_pair
 from engine.pair import Pair
@@ -121,14 +121,6 @@ def compare(
         "rounds": {name: _rounds(text) for name, (_, text) in runs.items()},
         "divergences": {name: asdict(where) for name, where in parted.items() if where is not None},
     }
-
-
-def first_difference(expected: Sequence[int], ids: Sequence[int]) -> int | None:
-    """Index of the first token at which two texts part, None where they are the same."""
-    if list(expected) == list(ids):
-        return None
-    shared = zip(expected, ids, strict=False)
-    return next((place for place, (a, b) in enumerate(shared) if a != b), min(len(expected), len(ids)))
 
 
 def _run(pair: Pair, messages: Sequence[Message], settings: dict[str, Any]) -> tuple[int, list[Choice]]:

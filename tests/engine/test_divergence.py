@@ -4,7 +4,7 @@ import pytest
 from tiny_models import tiny_pair
 
 from engine.decode import generate
-from engine.divergence import ROOT, Choice, Divergence, choices, first_divergence
+from engine.divergence import ROOT, Choice, Divergence, choices, first_difference, first_divergence
 from engine.events import Round
 
 AR = [Choice(1), Choice(2, 0, ROOT, 0.5), Choice(3, 1, ROOT, 0.1)]
@@ -23,6 +23,13 @@ def test_choices_tell_at_which_row_each_token_was_chosen() -> None:
         target = rounds[choice.round].target
         assert target.ids[choice.node + 1] == choice.id
         assert target.gaps[choice.node + 1] == choice.gap
+
+
+def test_first_difference() -> None:
+    assert first_difference([1, 2, 3], [1, 2, 3]) is None
+    assert first_difference([1, 2, 3], [1, 9, 3]) == 1
+    assert first_difference([1, 2, 3], [1, 2]) == 2
+    assert first_difference([1], [1, 2]) == 1
 
 
 def test_equal_texts_do_not_part() -> None:

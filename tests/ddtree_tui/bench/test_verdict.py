@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from made import TREE, measurement
 
 from ddtree_tui.bench.configuration import Condition
-from ddtree_tui.bench.verdict import Difference, first_difference, judge
+from ddtree_tui.bench.verdict import Difference, find_difference, judge
 
 ids = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 
@@ -22,7 +22,7 @@ def texts(ours: list[int], theirs: list[int], gap: float = 1.0, **keywords):
 
 @given(ids, ids)
 def test_the_first_difference_is_where_the_shared_start_ends(ours, theirs):
-    difference = first_difference(*texts(ours, theirs))
+    difference = find_difference(*texts(ours, theirs))
     if ours == theirs:
         assert difference is None
         return
@@ -38,7 +38,7 @@ def test_the_first_difference_is_where_the_shared_start_ends(ours, theirs):
 def test_a_difference_says_where_and_how_close_it_was():
     ours = measurement(ids=[9, 1, 2, 8, 4], lengths=[2, 2], gaps=[None, 5.0, 4.0, 0.2, 1.0], way=TREE)
     theirs = measurement(ids=[9, 1, 2, 3, 4], lengths=[1] * 4, gaps=[None, 5.0, 4.0, 0.1, 1.0])
-    assert first_difference(ours, theirs) == Difference(
+    assert find_difference(ours, theirs) == Difference(
         index=3, position=13, round=1, ar_id=3, id=8, ar_gap=0.1, gap=0.2
     )
 
