@@ -18,7 +18,7 @@ from engine.train.corpus import Corpus
 from engine.train.optimizer import adamw, optimize, parameters
 from engine.train.progress import Progress
 from engine.train.schedule import Schedule
-from engine.train.state import load_state, save_state
+from engine.train.state import progress_facts, resume, save_state
 
 
 def train_target(
@@ -101,26 +101,3 @@ def weighted_loss(logits: Tensor, batch: Batch, prompt_weight: float) -> tuple[T
     reply = batch.reply[:, 1:].flatten().float()
     weights = batch.real[:, 1:].flatten().float() * (prompt_weight + (1 - prompt_weight) * reply)
     return (each * weights).sum() / weights.sum(), (each * reply).sum() / reply.sum().clamp(min=1)
-
-
-def resume(
-    state: Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    steps: int,
-    seconds: float,
-    warmup: int,
-) -> tuple[Schedule, dict[str, Any]]:
-    """The schedule of a run that starts, or goes on from the file ``state``."""
-    facts = load_state(state, model, optimizer) or {}
-    schedule = Schedule(steps, seconds, warmup, facts.get("steps", 0), facts.get("seconds", 0.0))
-    return schedule, facts
-
-
-def progress_facts(schedule: Schedule, tokens: int, real: int) -> dict[str, Any]:
-    return {
-        "steps": schedule.step,
-        "seconds": round(schedule.elapsed, 1),
-        "tokens": tokens,
-        "real_tokens": real,
-    }

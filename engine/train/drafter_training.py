@@ -22,9 +22,8 @@ from engine.train.frozen import embedding_matrix, tap
 from engine.train.interrupt import deferred_interrupt
 from engine.train.optimizer import adamw, optimize, parameters
 from engine.train.progress import Progress
-from engine.train.schedule import Schedule
 from engine.train.settings import TrainSettings
-from engine.train.state import load_state, save_state
+from engine.train.state import progress_facts, resume, save_state
 
 _LOGITS_AT_ONCE = 2**28
 
@@ -56,13 +55,8 @@ class DrafterTraining:
         self.device: torch.device = target.device
         self.drafter = new_drafter(config).to(self.device).train()
         self.optimizer = adamw(self.drafter, settings.rate, settings.weight_decay, self.device)
-        known = load_state(state, self.drafter, self.optimizer) or {}
-        self.schedule = Schedule(
-            settings.steps,
-            settings.seconds,
-            settings.warmup_steps,
-            known.get("steps", 0),
-            known.get("seconds", 0.0),
+        self.schedule, known = resume(
+            state, self.drafter, self.optimizer, settings.steps, settings.seconds, settings.warmup_steps
         )
         self.tokens: int = known.get("tokens", 0)
         self.real_tokens: int = known.get("real_tokens", 0)
@@ -115,10 +109,7 @@ class DrafterTraining:
     def facts(self) -> dict[str, Any]:
         """How far the run is."""
         return {
-            "steps": self.schedule.step,
-            "seconds": round(self.schedule.elapsed, 1),
-            "tokens": self.tokens,
-            "real_tokens": self.real_tokens,
+            **progress_facts(self.schedule, self.tokens, self.real_tokens),
             "curve": self.curve,
         }
 

@@ -11,6 +11,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from engine.train.schedule import Schedule
+
 
 def save_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, facts: dict[str, Any]) -> None:
     """Write the state so that a kill at any moment leaves either the old file or the new one."""
@@ -43,6 +45,30 @@ def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -
     state["state"] = slots
     optimizer.load_state_dict(state)
     return facts
+
+
+def resume(
+    state: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    steps: float,
+    seconds: float,
+    warmup: int,
+) -> tuple[Schedule, dict[str, Any]]:
+    """The schedule of a run that starts, or goes on from the file ``state``, and that file's facts."""
+    facts = load_state(state, model, optimizer) or {}
+    schedule = Schedule(steps, seconds, warmup, facts.get("steps", 0), facts.get("seconds", 0.0))
+    return schedule, facts
+
+
+def progress_facts(schedule: Schedule, tokens: int, real: int) -> dict[str, Any]:
+    """How far a run is. ``tokens``: seen with padding; ``real``: without."""
+    return {
+        "steps": schedule.step,
+        "seconds": round(schedule.elapsed, 1),
+        "tokens": tokens,
+        "real_tokens": real,
+    }
 
 
 def _own_weights(model: nn.Module) -> list[tuple[str, Tensor]]:
