@@ -13,7 +13,7 @@ from torch import nn
 
 from engine.events import Floor
 from engine.pair import Pair
-from engine.quantization import held_bytes
+from engine.quantization import expert_count, held_bytes
 
 _COPY_BYTES = {"cpu": 2**28, "cuda": 2**32}
 """Far beyond any cache, so that the copy runs from and to memory; less where a GPU is nearly full."""
@@ -46,7 +46,7 @@ def bytes_read(pair: Pair) -> tuple[int, int]:
 def _idle_experts(pair: Pair) -> int:
     """Bytes of the experts that a row does not pass."""
     config, layers = pair.target.model.config, pair.target.model.model.layers
-    count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
+    count = expert_count(config)
     experts = sum(_bytes(layer.mlp.experts) for layer in layers if hasattr(layer.mlp, "experts"))
     return experts * (count - config.num_experts_per_tok) // count if experts else 0
 

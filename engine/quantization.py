@@ -170,8 +170,13 @@ def smaller_weights(place: Place, shape: ModelShape, config: Any) -> dict[str, W
     return found
 
 
+def expert_count(config: Any) -> int:
+    """Experts of a layer, by either of the names that configs have for it; 0 without."""
+    return int(getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0) or 0)
+
+
 def has_experts(config: Any) -> bool:
-    return any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts"))
+    return bool(expert_count(config))
 
 
 def held_bytes(weight: Any) -> int:

@@ -7,6 +7,7 @@ from math import inf
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.quantization import has_experts
 from engine.train.answers import AnswerSettings
 from engine.train.drafter_shape import DrafterShape, spread_taps
 from engine.train.settings import TrainSettings
@@ -59,7 +60,7 @@ class ShapeWish:
 
 def _mlp_width(config: object) -> int:
     """The target's; three times its hidden size where it has experts, whose width means something else."""
-    if any(getattr(config, name, 0) for name in ("num_experts", "num_local_experts")):
+    if has_experts(config):
         return 3 * int(getattr(config, "hidden_size"))  # noqa: B009 - any config class
     return int(getattr(config, "intermediate_size"))  # noqa: B009
 
