@@ -136,7 +136,7 @@ def read_trace(path: Path) -> Trace:
         EngineError: ``trace_read`` if the file cannot be read, ``bad_trace`` if it is empty, damaged or holds
             a line that is no event, ``trace_version`` if another schema version wrote it.
     """
-    if _in_blocks(path):
+    if in_blocks(path):
         return _read_blocks(path)
     events = PackedEvents()
     unknown = 0
@@ -175,7 +175,7 @@ def read_trace(path: Path) -> Trace:
 
 def check_trace(path: Path) -> None:
     """Raise what ``read_trace`` would raise for the start of the file, without reading on."""
-    if _in_blocks(path):
+    if in_blocks(path):
         with _reading(path), Recording.open(path) as recording:
             if recording.blocks:
                 recording.events(recording.blocks[0])
@@ -193,6 +193,18 @@ def check_trace(path: Path) -> None:
         )
     if line.strip():
         _decode_line(line, 1, path)
+
+
+def in_blocks(path: Path) -> bool:
+    """Whether the file is packed. A pipe is not looked into: what is read from it is gone.
+
+    Raises:
+        EngineError: ``trace_read`` if the file cannot be read.
+    """
+    if _is_device(path):
+        return False
+    with _reading(path), path.open("rb") as file:
+        return is_gzip(file.read(2))
 
 
 def _decode_line(line: bytes, number: int, path: Path) -> AnyEvent | None:
@@ -216,14 +228,6 @@ def _decode_line(line: bytes, number: int, path: Path) -> AnyEvent | None:
             message = f"Line {number} of {path} is broken."
             hint = f"Lines 1 to {number - 1} are intact: cut the file there to open them."
         raise EngineError("bad_trace", message, hint, error.detail) from error
-
-
-def _in_blocks(path: Path) -> bool:
-    """Whether the file is packed. A pipe is not looked into: what is read from it is gone."""
-    if _is_device(path):
-        return False
-    with _reading(path), path.open("rb") as file:
-        return is_gzip(file.read(2))
 
 
 def _read_blocks(path: Path) -> Trace:

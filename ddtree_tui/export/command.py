@@ -10,11 +10,10 @@ from ddtree_tui.export.formats import exported_round, exported_run, write_new
 from ddtree_tui.options import ExportOptions
 from ddtree_tui.run import Session
 from ddtree_tui.standard_output import put_bytes
-from engine.blocks import is_gzip
 from engine.errors import EngineError
 from engine.events import AnyEvent, Round, Tokens
 from engine.recording import Recording
-from engine.trace import read_trace
+from engine.trace import in_blocks, read_trace
 
 
 def run_export(options: ExportOptions) -> int:
@@ -52,11 +51,10 @@ def _exported(options: ExportOptions) -> Iterable[bytes]:
 
 def _round_alone(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round] | None:
     """From a recording in blocks, only the block of the round is read."""
+    if not in_blocks(trace):
+        return None
     try:
-        with trace.open("rb") as file:
-            if not is_gzip(file.read(2)):
-                return None
-            recording = Recording(file)
+        with Recording.open(trace) as recording:
             return recording.round(_index(number, recording.rounds, "round"))
     except OSError:
         return None  # read_trace says what is wrong

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import threading
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -132,6 +134,15 @@ def test_a_round_from_either_kind_of_file(
         for number in (1, 33, 50):
             expected = b"".join(exported_round(format_.name, session, session.rounds[number - 1][1]))  # type: ignore[attr-defined]
             assert exported(capsysbinary, path, f"--{format_.name}", number) == expected  # type: ignore[attr-defined]
+
+
+def test_a_round_from_a_pipe(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Of which nothing can be read twice."""
+    file = plain(tmp_path / "plain", conversation(2, rounds=5))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=(file.read_bytes(),), daemon=True).start()
+    assert exported(capsysbinary, pipe, "--json", 2) == exported(capsysbinary, file, "--json", 2)
 
 
 def test_a_recording_becomes_a_plain_trace(
