@@ -73,15 +73,19 @@ class TrainRun:
         return TrainTarget.load(self.plan.target, self.plan.device, self.plan.dtype)
 
     @cached_property
+    def _sources(self) -> tuple[list[Prompt], list[Prompt]]:
+        """All that the plan names: to train on, to measure on."""
+        return read_prompts(self.plan.prompts), read_prompts(self.plan.measure)
+
+    @cached_property
     def _prompts(self) -> tuple[list[Prompt], list[Prompt], list[Prompt]]:
         """To train on, for the curves, to measure on at the end."""
-        training, heldout = split_prompts(
-            read_prompts(self.plan.prompts), self.plan.heldout, self.plan.answers.seed
-        )
+        given, to_measure = self._sources
+        training, heldout = split_prompts(given, self.plan.heldout, self.plan.answers.seed)
         if not self.plan.measure:
             return training, heldout, heldout
         measured: dict[str, list[Prompt]] = defaultdict(list)
-        for prompt in read_prompts(self.plan.measure):
+        for prompt in to_measure:
             measured[prompt.source].append(prompt)
         keys = {prompt.key for group in measured.values() for prompt in group}
         training = [prompt for prompt in training if prompt.key not in keys]
@@ -195,7 +199,8 @@ class TrainRun:
 
     def _claim(self) -> None:
         """Refuse a folder in which other work was begun; what only says how long may change."""
-        wanted = _identity(self.plan)
+        given, to_measure = self._sources
+        wanted = _identity(self.plan, [*given, *to_measure])
         path = self.work / "plan.json"
         known = read_facts(path)
         if not known:
@@ -210,10 +215,10 @@ class TrainRun:
             )
 
 
-def _identity(plan: TrainPlan) -> dict[str, Any]:
-    """What must not change when a run goes on."""
+def _identity(plan: TrainPlan, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    """What must not change when a run goes on; ``prompts``: to train on, then to measure on."""
     plain = _plain(plan)
-    sources = [(prompt.source, prompt.key) for prompt in read_prompts((*plan.prompts, *plan.measure))]
+    sources = [(prompt.source, prompt.key) for prompt in prompts]
     free = ("steps", "seconds", "checkpoint_seconds", "curve_steps")
     return {
         "target": plan.target,
