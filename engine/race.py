@@ -55,7 +55,7 @@ def race(
             "Load it without --tp.",
         )
     messages: Sequence[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    contexts = [_context(pair, messages, settings) for settings in lanes]
+    contexts = _contexts(pair, messages, lanes)
     _check_memory(pair, contexts)
     reins = [_LaneControl(control or Control()) for _ in lanes]
     runs = {
@@ -111,11 +111,14 @@ def _lane_pair(pair: Pair, context: int) -> Pair:
     return dataclasses.replace(pair, target=target)
 
 
-def _context(pair: Pair, messages: Sequence[Message], settings: DecodeSettings) -> int:
-    """Tokens a lane may come to hold."""
+def _contexts(pair: Pair, messages: Sequence[Message], lanes: Sequence[DecodeSettings]) -> list[int]:
+    """Tokens each lane may come to hold."""
     longest = pair.target.context_length
-    encoded = pair.codec.encode_chat(messages, settings.thinking, context=longest)
-    return min(longest, len(encoded.ids) + settings.max_new_tokens)
+    lengths = {
+        thinking: len(pair.codec.encode_chat(messages, thinking, context=longest).ids)
+        for thinking in dict.fromkeys(settings.thinking for settings in lanes)
+    }
+    return [min(longest, lengths[settings.thinking] + settings.max_new_tokens) for settings in lanes]
 
 
 def _check_memory(pair: Pair, contexts: Sequence[int]) -> None:
