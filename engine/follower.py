@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from engine.commands import Generate, Load, decode_command
 from engine.errors import EngineError
-from engine.worker import load
+from engine.worker import answer, load
 
 if TYPE_CHECKING:
     from engine.pair import Pair
@@ -44,20 +44,10 @@ def follow(size: int) -> NoReturn:
                 pair = None  # the old pair's memory must be free before the new one is read
                 pair = load(command.settings, None)
             elif isinstance(command, Generate):
-                _answer(pair, command)
+                for _ in answer(pair, command):
+                    pass
         except EngineError as error:  # the first process has it too, and says so
             log.info("%s: %s %s", error.kind, error.message, error.detail)
         except Exception:
             log.exception("failed: exiting, which ends the other processes")
             os._exit(1)
-
-
-def _answer(pair: Pair | None, command: Generate) -> None:
-    from engine.decode import generate
-
-    if pair is None:
-        raise EngineError("not_loaded", "No model is loaded.")
-    if command.fresh:
-        pair.session.reset()
-    for _ in generate(pair, command.messages, command.settings):
-        pass

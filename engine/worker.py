@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,11 +166,11 @@ class Worker:
             case MeasureMemory():
                 from engine.memory import memory_use
 
-                self._emit(memory_use(self._loaded().target.device))
+                self._emit(memory_use(loaded(self._pair).target.device))
             case MeasureFloor():
                 from engine.floor import measure_floor
 
-                self._emit(measure_floor(self._loaded()))
+                self._emit(measure_floor(loaded(self._pair)))
 
     def _join(self, settings: LoadSettings) -> None:
         settings.check()
@@ -187,26 +187,16 @@ class Worker:
         self._emit(with_floor(self._pair))
 
     def _generate(self, command: Generate, control: Control) -> None:
-        pair = self._loaded()
-        from engine.decode import generate
-
-        if command.fresh:
-            pair.session.reset()
-        for event in generate(pair, command.messages, command.settings, control=control):
+        for event in answer(self._pair, command, control):
             self._emit(event)
 
     def _race(self, command: Race, control: Control) -> None:
-        pair = self._loaded()
+        pair = loaded(self._pair)
         from engine.race import race
 
         for lane, event in race(pair, command.messages, command.lanes, control=control):
             told = self._failure(event) if isinstance(event, Exception) else event
             self._emit(Lane(t=time.monotonic() - self._job_started, lane=lane, event=told))
-
-    def _loaded(self) -> Pair:
-        if self._pair is None:
-            raise EngineError("not_loaded", "No model is loaded.", "Load a model first.")
-        return self._pair
 
     def _fail(self, error: Exception) -> None:
         """Report and log ``error``."""
@@ -249,6 +239,27 @@ def load(settings: LoadSettings, progress: Callable[[Loading], None] | None) -> 
         quantize=settings.quantize,
         progress=progress,
     )
+
+
+def loaded(pair: Pair | None) -> Pair:
+    """The pair, if there is one.
+
+    Raises:
+        EngineError: ``not_loaded``.
+    """
+    if pair is None:
+        raise EngineError("not_loaded", "No model is loaded.", "Load a model first.")
+    return pair
+
+
+def answer(pair: Pair | None, command: Generate, control: Control | None = None) -> Iterator[AnyEvent]:
+    """Carry out ``command``; raises, once it is iterated, as ``loaded`` and ``generate`` do."""
+    pair = loaded(pair)
+    from engine.decode import generate
+
+    if command.fresh:
+        pair.session.reset()
+    yield from generate(pair, command.messages, command.settings, control=control)
 
 
 def with_floor(pair: Pair) -> Loaded:
