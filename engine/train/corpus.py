@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engine.train.replaced import replaced
+
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
@@ -76,10 +78,8 @@ def last_reply(data: Corpus, index: int) -> list[int]:
 
 def save_corpus(path: Path, data: Corpus) -> None:
     """One .npz file, complete or not there at all."""
-    half = path.with_suffix(".part")
-    with half.open("wb") as file:
+    with replaced(path) as half, half.open("wb") as file:
         np.savez(file, ids=data.ids, answer=data.answer, starts=data.starts)
-    half.replace(path)
 
 
 def load_corpus(path: Path) -> Corpus:

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from engine.drafter import Drafter
+from engine.train.replaced import replaced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,5 @@ def export_drafter(drafter: Drafter, config: dict[str, Any], folder: Path) -> No
     (folder / "config.json").unlink(missing_ok=True)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)  # safetensors writes for the owner's eyes only
-    half = folder / "config.part"
-    half.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    half.replace(folder / "config.json")
+    with replaced(folder / "config.json") as half:
+        half.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")

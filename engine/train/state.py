@@ -11,6 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from engine.train.replaced import replaced
 from engine.train.schedule import Schedule
 
 
@@ -20,9 +21,8 @@ def save_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, f
     for index, slots in optimizer.state_dict()["state"].items():
         for name, value in slots.items():
             tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value).detach().cpu().contiguous()
-    half = path.with_suffix(".part")
-    save_file(tensors, half, metadata={"facts": json.dumps(facts)})
-    half.replace(path)
+    with replaced(path) as half:
+        save_file(tensors, half, metadata={"facts": json.dumps(facts)})
 
 
 def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
@@ -78,9 +78,8 @@ def _own_weights(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 def write_facts(path: Path, facts: dict[str, Any]) -> None:
     """What a finished stage found out, as JSON, complete or not there at all."""
-    half = path.with_suffix(".part")
-    half.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    half.replace(path)
+    with replaced(path) as half:
+        half.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def read_facts(path: Path) -> dict[str, Any]:
