@@ -38,7 +38,7 @@ class Demand:
     def budgets(self, place: Place, context: int) -> Mapping[int | str, int]:
         """Bytes of the target's weights that each device may take, see ``engine.spread``."""
         size = place.dtype.itemsize
-        caches = [shape.cache_bytes(context, size) + shape.round_bytes(size) for shape in self.shapes]
+        caches = [shape.running_bytes(context, size) for shape in self.shapes]
         drafter = self.drafter * size + sum(caches[1:])
         return weight_budgets(place.rooms(), self.target.bytes(size), caches[0], drafter)
 

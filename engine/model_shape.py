@@ -89,9 +89,13 @@ class ModelShape:
         """Bytes that rounds of the default budget keep beside weights and caches."""
         return self.kept * itemsize + self.kept_wide * STATE_BYTES
 
+    def running_bytes(self, context: int, itemsize: int) -> int:
+        """All but the weights: caches with ``context`` tokens in them, and what rounds keep beside them."""
+        return self.cache_bytes(context, itemsize) + self.round_bytes(itemsize)
+
     def bytes(self, context: int, itemsize: int) -> int:
         """Weights, caches, and what rounds keep beside them."""
-        return self.weight_bytes(itemsize) + self.cache_bytes(context, itemsize) + self.round_bytes(itemsize)
+        return self.weight_bytes(itemsize) + self.running_bytes(context, itemsize)
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class Place:
         smaller: Mapping[str, Weights],
     ) -> EngineError:
         size = self.dtype.itemsize
-        caches = sum(shape.cache_bytes(context, size) + shape.round_bytes(size) for shape in shapes)
+        caches = sum(shape.running_bytes(context, size) for shape in shapes)
         owner = "GPU" if self.device.type == "cuda" and self.device_map is None else "machine"
         remedies = []
         if (fits := _tokens(room, weights, shapes, self.dtype)) >= 256:
@@ -180,7 +180,7 @@ class Place:
 def _tokens(room: int, weights: Weights, shapes: Sequence[ModelShape], dtype: torch.dtype) -> int:
     """Tokens whose caches fit into ``room`` bytes beside the weights; negative when these alone do not."""
     size = dtype.itemsize
-    fixed = sum(shape.cache_bytes(0, size) + shape.round_bytes(size) for shape in shapes)
+    fixed = sum(shape.running_bytes(0, size) for shape in shapes)
     return (room - weights.bytes(size) - fixed) // (size * max(1, sum(shape.per_token for shape in shapes)))
 
 
