@@ -25,7 +25,8 @@ class StaticDrafter:
     def __init__(
         self, drafter: Drafter, context: DrafterContext, embedding: Tensor, head: nn.Module, capacity: int
     ) -> None:
-        attentions = [layer.self_attn for layer in drafter.layers if isinstance(layer, DrafterLayer)]
+        self._layers = [layer for layer in drafter.layers if isinstance(layer, DrafterLayer)]
+        attentions = [layer.self_attn for layer in self._layers]
         # All layers in one buffer, so that their keys and values of one row of the context are one product.
         merge([linear for each in attentions for linear in (each.q_proj, each.k_proj, each.v_proj)])
         merge_all(drafter)
@@ -46,7 +47,7 @@ class StaticDrafter:
         added = self.drafter.embed(ids, self.embedding).to(self.drafter.dtype)
         angles = self._angles(state.length, order)
         total: Tensor | None = None
-        for index, layer in enumerate(self._layers()):
+        for index, layer in enumerate(self._layers):
             normed, total = _norm(layer.input_layernorm, added, total)
             attended = self._attend(index, layer, normed, angles, state.length, order)
             normed, total = _norm(layer.post_attention_layernorm, attended, total)
@@ -65,7 +66,7 @@ class StaticDrafter:
         encoded, _ = _norm(self.drafter.hidden_norm, features, None)
         angles = self._angles(start, self._order[:rows])
         for index, (k, v) in enumerate(self._context_rows(encoded)):
-            module = self._layers()[index].self_attn
+            module = self._layers[index].self_attn
             attention_inputs(
                 k[:, :0],
                 k,
@@ -83,7 +84,7 @@ class StaticDrafter:
     def _context_rows(self, encoded: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Per layer, keys and values (R, kv heads, d) of encoded features (R, hidden), before norm and
         rotary."""
-        pairs = [(layer.self_attn.k_proj, layer.self_attn.v_proj) for layer in self._layers()]
+        pairs = [(layer.self_attn.k_proj, layer.self_attn.v_proj) for layer in self._layers]
         stacked = project_stacked(encoded, pairs)
         if stacked is None:
             projected = [project(encoded, *pair) for pair in pairs]
@@ -138,9 +139,6 @@ class StaticDrafter:
         rotary, dtype = self.drafter.rotary, self.drafter.dtype
         frequencies = rotary.frequencies.to(torch.promote_types(dtype, torch.float32))
         return rotary_angles(start, offsets, frequencies, rotary.scaling, dtype)
-
-    def _layers(self) -> list[DrafterLayer]:
-        return [layer for layer in self.drafter.layers if isinstance(layer, DrafterLayer)]
 
 
 def _visible(order: Tensor, causal: bool, window: int | None) -> Tensor:

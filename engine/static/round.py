@@ -60,9 +60,7 @@ class StaticRound:
         self.steps = state.block_size
         """Most tokens a round can commit, the length of paths."""
         self._fused = layers.fusable(target)
-        device = state.device
-        self._order = torch.arange(self.steps, device=device)
-        self._rows = torch.arange(bucket.nodes + 1, device=device)
+        self._order = torch.arange(self.steps, device=state.device)
 
     def draft(self) -> None:
         """The drafter's logits at depths 1 .. B - 1, in its own type: (B - 1, V)."""
@@ -74,7 +72,8 @@ class StaticRound:
         """The draft tree and the rows to verify; each depth's log Σ exp, finite where its logits are."""
         bucket, state = self.bucket, self.state
         if bucket.mode == "ar":
-            self.tree, self.is_node = empty_tree(device=state.device), self._rows[1:].bool()
+            self.tree = empty_tree(device=state.device)
+            self.is_node = torch.empty(0, dtype=torch.bool, device=state.device)
             self.row_ids, self.rows = state.root_id, Rows.tree(self.tree, "solve")
             return
         wanted, budget = (bucket.nodes, state.budget) if bucket.mode == "tree" else (1, None)
