@@ -109,6 +109,12 @@ def empty_tree(budget: int = 0, device: torch.device | str = "cpu") -> DraftTree
     return DraftTree(none, none, none, none.to(torch.float32), none, budget)
 
 
+def chain(ids: Tensor, logprobs: Tensor) -> DraftTree:
+    """Tokens int64 (n,) with log-probabilities float32 (n,), each the only child of the one before."""
+    depths = torch.arange(len(ids), device=ids.device)
+    return DraftTree(ids, depths - 1, depths + 1, logprobs, torch.zeros_like(depths), len(ids))
+
+
 def ancestors_or_self(row_parents: Tensor) -> Tensor:
     """Ancestor-or-self relation of rows in topological order.
 
@@ -272,8 +278,7 @@ def build_ddtree_tree_from_logits(draft_logits: Tensor, budget: int) -> DraftTre
 def build_chain_from_logits(draft_logits: Tensor) -> DraftTree:
     """The drafter's first choice at every depth, one below the other (DFlash, arXiv 2602.06036)."""
     ids, logprobs = top_candidates(draft_logits, 1)
-    depths = torch.arange(ids.shape[0], device=ids.device)
-    return DraftTree(ids[:, 0], depths - 1, depths + 1, logprobs[:, 0], torch.zeros_like(depths), len(depths))
+    return chain(ids[:, 0], logprobs[:, 0])
 
 
 def follow_verified_tree(tree: DraftTree, target_ids: Tensor | Sequence[int]) -> tuple[list[int], int]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from engine.codec import EncodedPrompt
-from engine.ddtree import DraftTree
+from engine.ddtree import DraftTree, chain
 from engine.divergence import Choice
 from engine.kernels.backend import wide
 from engine.pair import Pair
@@ -80,8 +80,8 @@ def _passes(
     for start in range(0, len(ids) - 1, step):
         kept = min(step, len(ids) - 1 - start)
         # Whatever stands behind the text is seen by nothing that counts.
-        chain = [*ids[start : start + rows], *ids[-1:] * rows][:rows]
-        yield run(chain, kept), ids[start + 1 : start + 1 + kept]
+        tokens = [*ids[start : start + rows], *ids[-1:] * rows][:rows]
+        yield run(tokens, kept), ids[start + 1 : start + 1 + kept]
     pair.session.reset()
 
 
@@ -91,10 +91,10 @@ class _Plain:
     def __init__(self, pair: Pair) -> None:
         self._session = pair.session
 
-    def __call__(self, chain: list[int], kept: int) -> Tensor:
+    def __call__(self, ids: list[int], kept: int) -> Tensor:
         session = self._session
-        logits = session.verify(chain[0], _chain(chain[1:], session.target.device), "solve")
-        session.commit(chain[:kept], list(range(kept)))
+        logits = session.verify(ids[0], _chain(ids[1:], session.target.device), "solve")
+        session.commit(ids[:kept], list(range(kept)))
         return logits[:kept]
 
 
@@ -110,10 +110,10 @@ class _OnDevice:
         self._round = StaticRound(bucket, pair.target, runner.drafter, runner.cache, runner.state)
         self._path = torch.arange(block, device=self._state.device).clamp(max=rows - 1).int()
 
-    def __call__(self, chain: list[int], kept: int) -> Tensor:
+    def __call__(self, ids: list[int], kept: int) -> Tensor:
         state, stages = self._state, self._round
-        stages.row_ids = torch.tensor(chain, device=state.device)
-        stages.rows = Rows.tree(_chain(chain[1:], state.device), "solve")
+        stages.row_ids = torch.tensor(ids, device=state.device)
+        stages.rows = Rows.tree(_chain(ids[1:], state.device), "solve")
         stages.verify()
         self._cache.commit_path(self._path, torch.tensor([kept], dtype=torch.int32, device=state.device))
         state.length.add_(kept)
@@ -122,6 +122,4 @@ class _OnDevice:
 
 def _chain(ids: Sequence[int], device: torch.device) -> DraftTree:
     """Known tokens, each the child of the one before."""
-    order = torch.arange(len(ids), device=device)
-    tokens = torch.tensor(ids, dtype=torch.int64, device=device)
-    return DraftTree(tokens, order - 1, order + 1, torch.zeros(len(ids), device=device), order * 0, len(ids))
+    return chain(torch.tensor(ids, dtype=torch.int64, device=device), torch.zeros(len(ids), device=device))

@@ -28,7 +28,7 @@ from engine.load import load_pair
 from engine.pair import Pair
 from engine.prompt_file import read_prompt_file
 from engine.settings import Message
-from engine.static.runner import BUCKETS
+from engine.static.runner import bucket_of
 from engine.train.progress import Progress
 
 BUDGETS = (1, 16, 64, 256)
@@ -175,7 +175,7 @@ def run(
 def measure_noise(pair: Pair, asked: Sequence[Question], limit: int, positions: int) -> Noise:
     """The kernels' noise at the numbers of rows that chains and trees have, over so many positions each."""
     noise = Noise()
-    places = [next(b for b in BUCKETS if b >= budget) if pair.on_device else budget for budget in BUDGETS]
+    places = [bucket_of(budget) if pair.on_device else budget for budget in BUDGETS]
     block = pair.drafter.config.block_size if pair.drafter else 1
     rows = sorted({block, *(count + 1 for count in places)})
     for _, question, thinking in texts(pair, asked):

@@ -35,6 +35,11 @@ STAGES = ("draft", "build", "verify", "walk", "commit")
 BUCKETS = (16, 32, 64, 128, 256, 512, MAX_BUDGET)
 
 
+def bucket_of(budget: int) -> int:
+    """Places for draft nodes in a round of this budget, at most ``MAX_BUDGET``."""
+    return next(places for places in BUCKETS if places >= budget)
+
+
 @dataclass
 class Flight:
     """A round on its way: where its record will be, and the marks between its stages."""
@@ -161,7 +166,7 @@ class StaticRunner:
         nodes = {
             "ar": 0,
             "chain": block - 1,
-            "tree": next(places for places in BUCKETS if places >= settings.budget),
+            "tree": bucket_of(settings.budget),
         }[settings.mode]
         return Bucket(settings.mode, nodes, block, greedy, revocable)
 
