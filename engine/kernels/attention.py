@@ -27,7 +27,6 @@ def tree_attention(
     window: int | None = None,
     sinks: Tensor | None = None,
     gate: Tensor | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Softmax attention; reads the committed length and the tree's columns, never the whole buffer.
 
@@ -42,7 +41,6 @@ def tree_attention(
         window: positions a row sees, its own included; all by default.
         sinks: (Hq,), a score per head that takes part in the softmax without a value (gpt-oss).
         gate: (R, Hq, d), the result is multiplied by its sigmoid (Qwen3.5).
-        out: (R, Hq, d) to write into.
 
     Returns:
         (R, Hq, d) in the type of ``q``; scores and sums in float32.
@@ -52,10 +50,10 @@ def tree_attention(
 
         return jit.tree_attention(
             q, keys, values, length, visible, scale,
-            depths=depths, window=window, sinks=sinks, gate=gate, out=out,
+            depths=depths, window=window, sinks=sinks, gate=gate,
         )  # fmt: skip
     return tree_attention_torch(
-        q, keys, values, length, visible, scale, depths=depths, window=window, sinks=sinks, gate=gate, out=out
+        q, keys, values, length, visible, scale, depths=depths, window=window, sinks=sinks, gate=gate
     )
 
 
@@ -71,7 +69,6 @@ def tree_attention_torch(
     window: int | None = None,
     sinks: Tensor | None = None,
     gate: Tensor | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """``tree_attention`` in plain torch."""
     rows = q.shape[0]
@@ -87,7 +84,7 @@ def tree_attention_torch(
         attended = _with_sinks(q, keys, values, mask, scale, sinks)
     if gate is not None:
         attended = attended * torch.sigmoid(gate)
-    return attended.contiguous() if out is None else out.copy_(attended)
+    return attended.contiguous()
 
 
 def _columns(length: Tensor, rows: int, capacity: int) -> int:

@@ -43,8 +43,6 @@ def tree_conv(
     parents: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
 ) -> Tensor:
     """SiLU of the convolution of every row with its ancestors.
 
@@ -54,7 +52,6 @@ def tree_conv(
         parents: int32 or int64 (R,), -1 for rows that continue the committed text.
         weight: (C, K), oldest input first.
         bias: (C,).
-        out: (R, C) to write into.
 
     Returns:
         (R, C) in the type of ``inputs``; summed in float32.
@@ -62,8 +59,8 @@ def tree_conv(
     if use_triton(inputs):
         import engine.kernels.jit.delta_inputs as jit
 
-        return jit.tree_conv(inputs, window, parents, weight, bias, out=out)
-    return tree_conv_torch(inputs, window, parents, weight, bias, out=out)
+        return jit.tree_conv(inputs, window, parents, weight, bias)
+    return tree_conv_torch(inputs, window, parents, weight, bias)
 
 
 def tree_conv_torch(
@@ -72,13 +69,10 @@ def tree_conv_torch(
     parents: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
 ) -> Tensor:
     """``tree_conv`` in plain torch."""
     index = causal_conv.gather_index(parents.long(), window.shape[0])
-    mixed = F.silu(causal_conv.convolve(torch.cat((window, inputs)), index, weight, bias)).to(inputs.dtype)
-    return mixed if out is None else out.copy_(mixed)
+    return F.silu(causal_conv.convolve(torch.cat((window, inputs)), index, weight, bias)).to(inputs.dtype)
 
 
 def conv_window(window: Tensor, inputs: Tensor, path: Tensor, count: Tensor, out: Tensor) -> Tensor:

@@ -138,7 +138,6 @@ def rotate_heads(
     weight: Tensor | None = None,
     eps: float = 1e-6,
     one_plus: bool = False,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Norm of each head (with a weight), then rotary embedding of its first dimensions.
 
@@ -151,7 +150,6 @@ def rotate_heads(
         weight: (d,) of the norm; none, no norm.
         eps: of the norm.
         one_plus: scale by 1 + weight.
-        out: (R, heads, d) to write into.
 
     Returns:
         (R, heads, d).
@@ -159,8 +157,8 @@ def rotate_heads(
     if use_triton(x):
         import engine.kernels.jit.elementwise as jit
 
-        return jit.rotate_heads(x, cos, sin, weight=weight, eps=eps, one_plus=one_plus, out=out)
-    return rotate_heads_torch(x, cos, sin, weight=weight, eps=eps, one_plus=one_plus, out=out)
+        return jit.rotate_heads(x, cos, sin, weight=weight, eps=eps, one_plus=one_plus)
+    return rotate_heads_torch(x, cos, sin, weight=weight, eps=eps, one_plus=one_plus)
 
 
 def rotate_heads_torch(
@@ -171,7 +169,6 @@ def rotate_heads_torch(
     weight: Tensor | None = None,
     eps: float = 1e-6,
     one_plus: bool = False,
-    out: Tensor | None = None,
 ) -> Tensor:
     """``rotate_heads`` in plain torch."""
     if weight is not None:
@@ -181,8 +178,7 @@ def rotate_heads_torch(
     c, s = cos.to(dtype)[:, None], sin.to(dtype)[:, None]
     first, second = x[..., :half].to(dtype), x[..., half : 2 * half].to(dtype)
     turned = torch.cat((first * c - second * s, second * c + first * s), dim=-1).to(x.dtype)
-    rotated = torch.cat((turned, x[..., 2 * half :]), dim=-1)
-    return rotated if out is None else out.copy_(rotated)
+    return torch.cat((turned, x[..., 2 * half :]), dim=-1)
 
 
 def attention_inputs(

@@ -228,7 +228,6 @@ def tree_attention(
     window: int | None = None,
     sinks: Tensor | None = None,
     gate: Tensor | None = None,
-    out: Tensor | None = None,
     splits: int | None = None,
     shape: tuple[int, int, int, int] | None = None,
 ) -> Tensor:
@@ -241,7 +240,7 @@ def tree_attention(
     (R, HQ, D), HKV = q.shape, keys.shape[0]
     innermost_contiguous(q, keys, values, *([] if gate is None else [gate]))
     visible = visible.contiguous().view(torch.uint8)
-    out = q.new_empty(R, HQ, D) if out is None else out
+    out = q.new_empty(R, HQ, D)
     group = HQ // HKV
     BD = max(MIN_DOT, power_of_two(D))
     BM, BN, warps, stages = shape or _shape(R * group, BD, q.element_size())

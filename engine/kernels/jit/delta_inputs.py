@@ -138,13 +138,11 @@ def tree_conv(
     parents: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
 ) -> Tensor:
     """``engine.kernels.delta_inputs.tree_conv``."""
     R, C = inputs.shape
     innermost_contiguous(inputs, window)
-    out = inputs.new_empty(R, C) if out is None else out
+    out = inputs.new_empty(R, C)
     BR, BC = min(16, power_of_two(R)), 128
     with on_device(inputs):
         _tree_conv[(triton.cdiv(R, BR), triton.cdiv(C, BC))](

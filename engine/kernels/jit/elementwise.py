@@ -238,12 +238,11 @@ def rotate_heads(
     weight: Tensor | None = None,
     eps: float = 1e-6,
     one_plus: bool = False,
-    out: Tensor | None = None,
 ) -> Tensor:
     """``engine.kernels.elementwise.rotate_heads``."""
     R, heads, D = x.shape
-    out = torch.empty((R, heads, D), dtype=x.dtype, device=x.device) if out is None else out
-    innermost_contiguous(x, out)
+    innermost_contiguous(x)
+    out = x.new_empty(R, heads, D)
     with on_device(x):
         _rotate_heads[(R, heads)](
             x, cos.contiguous(), sin.contiguous(), x if weight is None else weight, out,
