@@ -17,17 +17,14 @@ from torch import Tensor, nn
 
 from engine import causal_conv, gated_delta
 from engine.cache import DeltaRunner, DeltaState, StateAfter, TargetCache, state_dtype
-from engine.gated_delta import DeltaRows
+from engine.gated_delta import DeltaRows, normalise
 from engine.merged import project
 from engine.rows import Rows
 from engine.spread import weights_at_hand
 
-L2_EPSILON = 1e-6
-"""As in flash-linear-attention's and transformers' q/k normalisation."""
-
 
 @dataclass(frozen=True)
-class DeltaInputs:
+class Projected:
     """What a layer projects from its rows.
 
     Attributes:
@@ -42,14 +39,14 @@ class DeltaInputs:
     a: Tensor
 
 
-def project_apart(module: Any, hidden: Tensor) -> DeltaInputs:
+def project_apart(module: Any, hidden: Tensor) -> Projected:
     """Qwen3.5: one projection for each input."""
-    return DeltaInputs(
+    return Projected(
         *project(hidden, module.in_proj_qkv, module.in_proj_z, module.in_proj_b, module.in_proj_a)
     )
 
 
-def project_by_key_head(module: Any, hidden: Tensor) -> DeltaInputs:
+def project_by_key_head(module: Any, hidden: Tensor) -> Projected:
     """Qwen3-Next: two projections, in which the inputs of a key head and of its value heads lie together."""
     rows, shared = hidden.shape[0], module.num_v_heads // module.num_k_heads
     dk, dv = module.head_k_dim, shared * module.head_v_dim
@@ -59,10 +56,10 @@ def project_by_key_head(module: Any, hidden: Tensor) -> DeltaInputs:
     )
     q, k, v, z = (part.flatten(1) for part in torch.split(qkvz, [dk, dk, dv, dv], dim=-1))
     b, a = (part.flatten(1) for part in torch.split(ba, shared, dim=-1))
-    return DeltaInputs(qkv=torch.cat((q, k, v), dim=-1), z=z, b=b, a=a)
+    return Projected(qkv=torch.cat((q, k, v), dim=-1), z=z, b=b, a=a)
 
 
-PROJECTIONS: dict[str, Callable[[Any, Tensor], DeltaInputs]] = {
+PROJECTIONS: dict[str, Callable[[Any, Tensor], Projected]] = {
     "Qwen3NextGatedDeltaNet": project_by_key_head,
     "Qwen3_5GatedDeltaNet": project_apart,
     "Qwen3_5MoeGatedDeltaNet": project_apart,
@@ -127,12 +124,12 @@ def _convolve(module: Any, fresh: Tensor, rows: Rows, layer: DeltaState) -> tupl
     return F.silu(mixed).to(fresh.dtype), inputs, index
 
 
-def _recurrence(module: Any, inputs: DeltaInputs, mixed: Tensor) -> DeltaRows:
+def _recurrence(module: Any, inputs: Projected, mixed: Tensor) -> DeltaRows:
     """The quantities of the recurrence, one query and key head per value head."""
     dtype = state_dtype(mixed.dtype)
     rows, shared = mixed.shape[0], module.num_v_heads // module.num_k_heads
     q, k, v = torch.split(mixed.to(dtype), [module.key_dim, module.key_dim, module.value_dim], dim=-1)
-    q, k = (_normalise(x.reshape(rows, -1, module.head_k_dim)) for x in (q, k))
+    q, k = (normalise(x.reshape(rows, -1, module.head_k_dim)) for x in (q, k))
     beta = torch.sigmoid(inputs.b).to(dtype)
     step = F.softplus(inputs.a.to(dtype) + module.dt_bias.to(dtype))
     return DeltaRows(
@@ -154,7 +151,3 @@ def _run(delta: DeltaRows, rows: Rows, state: Tensor, backend: str | None) -> tu
         return out, lambda path: states[path[-1]]
     out, last = gated_delta.run_chain(delta, state)
     return out, lambda path: last
-
-
-def _normalise(x: Tensor) -> Tensor:
-    return x * torch.rsqrt(x.square().sum(-1, keepdim=True) + L2_EPSILON)

@@ -24,6 +24,8 @@ from torch import Tensor
 
 CHUNK = 64
 """Rows per triangular system in ``run_chain``; the cost per row grows with it."""
+L2_EPSILON = 1e-6
+"""As in flash-linear-attention's and transformers' q/k normalisation."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class DeltaSolution:
     k: Tensor
     u: Tensor
     decay: Tensor
+
+
+def normalise(x: Tensor) -> Tensor:
+    """Queries or keys (..., dk) of length 1."""
+    return x * torch.rsqrt(x.square().sum(-1, keepdim=True) + L2_EPSILON)
 
 
 def solve_tree(rows: DeltaRows, visible: Tensor, state: Tensor) -> tuple[Tensor, DeltaSolution]:

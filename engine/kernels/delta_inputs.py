@@ -13,10 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine import causal_conv
+from engine.gated_delta import normalise
 from engine.kernels.backend import use_triton, wide
-
-L2_EPSILON = 1e-6
-"""As in flash-linear-attention's and transformers' q/k normalisation."""
 
 
 class DeltaInputs(NamedTuple):
@@ -167,7 +165,7 @@ def delta_inputs_torch(
     (HK, HV), (DK, DV), rows = heads, dims, mixed.shape[0]
     convolved = tree_conv_torch(mixed, window, parents, weight, bias)
     queries, keys, v = torch.split(convolved, [HK * DK, HK * DK, HV * DV], dim=-1)
-    q, keys = (_normalise(x.reshape(rows, HK, DK).to(dtype)) for x in (queries, keys))
+    q, keys = (normalise(x.reshape(rows, HK, DK).to(dtype)) for x in (queries, keys))
     g = -a_log.to(dtype).exp() * F.softplus(a.to(dtype) + dt_bias.to(dtype))
     if kept is not None:
         kept.copy_(mixed)
@@ -175,7 +173,3 @@ def delta_inputs_torch(
     beta = torch.sigmoid(b).to(dtype)
     keys = keys if k is None else k.copy_(keys)
     return DeltaInputs(q * DK**-0.5, keys, v.reshape(rows, HV, DV), g, beta)
-
-
-def _normalise(x: Tensor) -> Tensor:
-    return x * torch.rsqrt(x.square().sum(-1, keepdim=True) + L2_EPSILON)

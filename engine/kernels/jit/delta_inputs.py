@@ -7,7 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from engine.kernels.delta_inputs import L2_EPSILON, DeltaInputs
+from engine.gated_delta import L2_EPSILON
+from engine.kernels.delta_inputs import DeltaInputs
 from engine.kernels.jit.launch import innermost_contiguous, on_device, packed, power_of_two
 
 
