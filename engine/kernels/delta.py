@@ -136,56 +136,5 @@ def tree_delta_commit_torch(
     return out.copy_(kept * state.to(dtype) + written)
 
 
-def delta_step(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    g: Tensor,
-    beta: Tensor,
-    state: Tensor,
-    count: Tensor,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """One row without a tree, committed at once: the state is read and written once.
-
-    Args:
-        q: (1, Hk, dk), and so on as in ``tree_delta``.
-        state: (Hv, dk, dv), moved on in place.
-        count: int32, one element; 0 leaves the state as it was.
-
-    Returns:
-        o (1, Hv, dv).
-    """
-    if use_triton(state):
-        import engine.kernels.jit.delta_state as jit
-
-        return jit.delta_step(q, k, v, g, beta, state, count, out=out)
-    return delta_step_torch(q, k, v, g, beta, state, count, out=out)
-
-
-def delta_step_torch(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    g: Tensor,
-    beta: Tensor,
-    state: Tensor,
-    count: Tensor,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """``delta_step`` in plain torch."""
-    dtype = wide(state.dtype)
-    group = v.shape[1] // q.shape[1]
-    query, key = (x[0].to(dtype).repeat_interleave(group, dim=0) for x in (q, k))
-    decayed = g[0].to(dtype).exp()[:, None, None] * state.to(dtype)
-    u = beta[0].to(dtype)[:, None] * (v[0].to(dtype) - torch.einsum("hkv,hk->hv", decayed, key))
-    after = decayed + key[:, :, None] * u[:, None, :]
-    output = torch.einsum("hkv,hk->hv", after, query)
-    state.copy_(torch.where(count > 0, after, state.to(dtype)))
-    return _into(out, output[None])
-
-
 def _into(target: Tensor | None, value: Tensor) -> Tensor:
     return value.contiguous() if target is None else target.copy_(value)

@@ -26,7 +26,6 @@ from kernel_checks import (
     check_elementwise,
     check_inputs,
     check_stacked_commit,
-    check_step,
     dispatched,
     triton_kernels,
 )
@@ -55,7 +54,6 @@ def check_all(report: Report, kernels: Any, sizes: Sizes) -> None:
         lambda: check_delta(kernels, device, middle, heads, dims, padding=middle // 2),
     )  # fmt: skip
     report.check("commit, stacked", 1e-5, lambda: check_stacked_commit(kernels, device))
-    report.check("delta_step", 1e-5, lambda: check_step(kernels, device, heads, dims))
     # Two roundings to bfloat16 of results near one another: at most about 2⁻⁸.
     coarse = 1e-5 if dtype == torch.float32 else 6e-3
     for rows in (sizes.rows[0], middle):

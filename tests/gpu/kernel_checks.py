@@ -46,7 +46,7 @@ def dispatched() -> SimpleNamespace:
 
 def _gather(*modules: Any) -> SimpleNamespace:
     names = (
-        "tree_delta", "tree_delta_commit", "delta_step", "tree_conv", "conv_window", "delta_inputs",
+        "tree_delta", "tree_delta_commit", "tree_conv", "conv_window", "delta_inputs",
         "tree_attention", "kv_write", "kv_commit",
         "rms_norm", "gated_rms_norm", "swiglu", "rotary_angles", "rotate_heads", "attention_inputs",
         "tree_candidates", "build_tree",
@@ -212,23 +212,6 @@ def check_stacked_commit(kernels: SimpleNamespace, device: str) -> Errors:
     ]  # fmt: skip
     kernels.tree_delta_commit(states, stacked, path, one(length, device), states)
     return {"states": relative(states, torch.stack(expected))}
-
-
-def check_step(
-    kernels: SimpleNamespace, device: str, heads: tuple[int, int], dims: tuple[int, int]
-) -> Errors:
-    """One row committed at once, and one that is not."""
-    errors = {}
-    for count in (1, 0):
-        case = DeltaCase.random(1, heads, dims, device, seed=count)
-        state = case.state.double()
-        expected = delta.delta_step_torch(*wide(*case.rows), state, one(count, device))
-        out = kernels.delta_step(*case.rows, case.state, one(count, device))
-        errors |= {
-            f"out_{count}": relative(out, expected),
-            f"state_{count}": relative(case.state, state),
-        }
-    return errors
 
 
 def check_inputs(

@@ -28,7 +28,7 @@ def measure_copy(report: Report, clock: Clock, sizes: Sizes) -> None:
 
 
 def time_delta(report: Report, kernels: Any, clock: Clock, sizes: Sizes) -> None:
-    """Solve, commit, single step and the node-serial kernel, per layer."""
+    """Solve, commit and the node-serial kernel, per layer."""
     for rows in sizes.rows:
         report.attempt(f"time tree_delta {rows}", lambda r=rows: time_solve(report, kernels, clock, sizes, r))
     report.attempt("time commit", lambda: time_commit(report, kernels, clock, sizes))
@@ -42,10 +42,6 @@ def time_solve(report: Report, kernels: Any, clock: Clock, sizes: Sizes, rows: i
     us = clock([lambda c=c: kernels.tree_delta(*c[:5], tree.visible, c[5]) for c in cases])
     bytes_of_state = cases[0][5].numel() * 4
     report.time("tree_delta", rows, us, state_TB_per_s=bytes_of_state / us / 1e6)
-    if rows == 1:
-        count = one(1, report.device)
-        us = clock([lambda c=c: kernels.delta_step(*c, count) for c in cases])
-        report.time("delta_step", 1, us, TB_per_s=2 * bytes_of_state / us / 1e6)
 
 
 def time_commit(report: Report, kernels: Any, clock: Clock, sizes: Sizes) -> None:

@@ -10,7 +10,6 @@ from kernel_checks import (
     check_elementwise,
     check_inputs,
     check_stacked_commit,
-    check_step,
     dispatched,
     worst,
 )
@@ -32,10 +31,6 @@ def test_tree_delta(rows: int, kind: str) -> None:
 
 def test_commit_of_all_layers_at_once() -> None:
     assert worst(check_stacked_commit(KERNELS, "cuda"))[1] < 1e-5
-
-
-def test_delta_step() -> None:
-    assert worst(check_step(KERNELS, "cuda", (2, 6), (128, 128)))[1] < 1e-5
 
 
 @pytest.mark.parametrize("dtype", COARSE)

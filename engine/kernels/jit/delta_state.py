@@ -1,8 +1,7 @@
-"""Kernels that move the committed state of the gated delta rule on: by one row, or by a path of a tree."""
+"""Kernels on the committed state of the gated delta rule: reading it for a root, moving it on by a path."""
 
 from __future__ import annotations
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -19,7 +18,6 @@ def _step(
     g,
     beta,
     state,
-    count,
     out,
     u,
     decay,
@@ -31,7 +29,6 @@ def _step(
     DV: tl.constexpr,
     BDK: tl.constexpr,
     BV: tl.constexpr,
-    COMMIT: tl.constexpr,
 ):
     head = tl.program_id(1)
     shared = head // group
@@ -49,13 +46,9 @@ def _step(
     s += key[:, None] * own[None, :]
     output = tl.sum(s * query[:, None], axis=0)
     tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
-    if COMMIT:
-        if tl.load(count) > 0:
-            tl.store(place, s, mask=inside)
-    else:
-        tl.store(u + head * DV + values, own, mask=values < DV)
-        if tl.program_id(0) == 0:
-            tl.store(decay + head, loss)
+    tl.store(u + head * DV + values, own, mask=values < DV)
+    if tl.program_id(0) == 0:
+        tl.store(decay + head, loss)
 
 
 @triton.jit
@@ -124,33 +117,9 @@ def one_row(
     (_, HK, DK), (_, HV, DV) = q.shape, v.shape
     BDK, BV = power_of_two(DK), min(32, power_of_two(DV))
     _step[(triton.cdiv(DV, BV), HV)](
-        q, k, v, g, beta, state, decay, out, u, decay, q.stride(1), k.stride(1), v.stride(1),
-        HV // HK, DK, DV, BDK, BV, COMMIT=False, num_warps=warps,
+        q, k, v, g, beta, state, out, u, decay, q.stride(1), k.stride(1), v.stride(1),
+        HV // HK, DK, DV, BDK, BV, num_warps=warps,
     )  # fmt: skip
-
-
-def delta_step(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    g: Tensor,
-    beta: Tensor,
-    state: Tensor,
-    count: Tensor,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """``engine.kernels.delta.delta_step``."""
-    (_, HK, DK), (_, HV, DV) = q.shape, v.shape
-    innermost_contiguous(q, k, v, g, beta)
-    out = q.new_empty(1, HV, DV, dtype=torch.float32) if out is None else packed(out)
-    BDK, BV = power_of_two(DK), min(32, power_of_two(DV))
-    with on_device(q):
-        _step[(triton.cdiv(DV, BV), HV)](
-            q, k, v, g, beta, packed(state), count, out, out, out, q.stride(1), k.stride(1), v.stride(1),
-            HV // HK, DK, DV, BDK, BV, COMMIT=True, num_warps=4,
-        )  # fmt: skip
-    return out
 
 
 def tree_delta_commit(

@@ -60,12 +60,11 @@ def main() -> None:
     one, path, parents = empty(1, dtype=INT), empty(4, dtype=INT), empty(rows, dtype=INT)
 
     q, v, g, state = empty(rows, HK, D), empty(rows, HV, D, dtype=HALF), empty(rows, HV), empty(HV, D, D)
-    for count in (9, 20, 200):
+    for count in (1, 9, 20, 200):
         delta.tree_delta(
             empty(count, HK, D), empty(count, HK, D), empty(count, HV, D, dtype=HALF), empty(count, HV),
             empty(count, HV), empty(count, count, dtype=torch.bool), state,
         )  # fmt: skip
-    delta_state.delta_step(q[:1], q[:1], v[:1], g[:1], g[:1], state, one)
     solution = TreeSolution(q, empty(rows, HV, D), g)
     delta_state.tree_delta_commit(state, solution, path, one, state)
     delta.node_serial(q, q, v, g, g, parents, state, empty(rows, HV, D, D), empty(rows, HV, D))

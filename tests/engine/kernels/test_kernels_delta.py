@@ -8,11 +8,11 @@ import sys
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_checks import DeltaCase, check_delta, check_stacked_commit, check_step, dispatched, one, worst
+from kernel_checks import DeltaCase, check_delta, check_stacked_commit, dispatched, one, worst
 
 from engine.ddtree import empty_tree
 from engine.gated_delta import DeltaRows, commit_path, run_nodes, solve_tree
-from engine.kernels.delta import delta_step, tree_delta, tree_delta_commit
+from engine.kernels.delta import tree_delta, tree_delta_commit
 from engine.kernels.draft_tree import build_tree, tree_candidates
 from engine.rows import Rows
 
@@ -82,7 +82,6 @@ def test_float32_padding_commits_and_stacks() -> None:
         name, error = worst(check_delta(kernels, "cpu", 65, HEADS, (32, 24), **options))
         assert error < 1e-5, (name, options)
     assert worst(check_stacked_commit(kernels, "cpu"))[1] < 1e-6
-    assert worst(check_step(kernels, "cpu", HEADS, DIMS))[1] < 1e-6
 
 
 def test_results_go_where_they_are_wanted() -> None:
@@ -95,15 +94,6 @@ def test_results_go_where_they_are_wanted() -> None:
     fresh, again = tree_delta(*case.rows, case.tree.visible, case.state)
     assert torch.equal(out, fresh)
     assert torch.equal(u, again.u)
-
-
-def test_a_step_is_a_tree_of_one_row_committed() -> None:
-    case = DeltaCase.random(1, HEADS, DIMS, "cpu", seed=3)
-    out, solution = tree_delta(*case.rows, case.tree.visible, case.state)
-    path, count = case.tree.padded_path(0)
-    committed = tree_delta_commit(case.state, solution, path, one(count, "cpu"), torch.empty_like(case.state))
-    assert torch.allclose(delta_step(*case.rows, case.state, one(1, "cpu")), out, atol=1e-6)
-    assert torch.allclose(case.state, committed, atol=1e-6)
 
 
 def test_the_engine_needs_no_triton() -> None:

@@ -14,7 +14,6 @@ from kernel_checks import (
     check_elementwise,
     check_inputs,
     check_stacked_commit,
-    check_step,
     triton_kernels,
     worst,
 )
@@ -57,10 +56,6 @@ def test_padding_does_not_reach_the_tree(rows: int, padding: int) -> None:
 
 def test_commit_of_all_layers_at_once() -> None:
     assert worst(check_stacked_commit(KERNELS, "cpu"))[1] < 5e-6
-
-
-def test_delta_step() -> None:
-    assert worst(check_step(KERNELS, "cpu", HEADS, DIMS))[1] < 1e-6
 
 
 @pytest.mark.parametrize(
