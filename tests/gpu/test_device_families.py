@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import torch
 
 sys.path.append(str(Path(__file__).parents[1] / "engine"))
 
+from same_text import SAMPLINGS, exact_float32  # noqa: F401 - a fixture
 from tiny_models import FAMILIES, VOCAB, tiny_pair
 
 from engine import generate
@@ -22,10 +22,6 @@ from engine.pair import Pair
 
 pytestmark = pytest.mark.gpu
 PROMPTS = ["The quick brown fox", "jumps", "over the lazy dog; " * 4]
-SAMPLINGS: dict[str, dict[str, Any]] = {
-    "greedy": {},
-    "sampled": {"temperature": 0.8, "top_p": 0.95, "seed": 5},
-}
 SETTINGS = [{"mode": "ar"}, {"mode": "chain"}, *({"budget": budget} for budget in (5, 16, 64, 256))]
 
 
@@ -44,14 +40,6 @@ def device(plain: Pair) -> Pair:
     pair = Pair(plain.target, plain.drafter, plain.codec, plain.info)
     assert pair.on_device
     return pair
-
-
-@pytest.fixture(autouse=True)
-def exact_float32() -> Iterator[None]:
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    yield
-    torch.backends.cuda.matmul.allow_tf32 = before
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
+from same_text import SAMPLINGS, exact_float32  # noqa: F401 - a fixture
 
 from engine import generate, load_pair
 from engine.control import Control
@@ -34,14 +34,6 @@ def plain(device: Pair) -> Pair:
     return Pair(device.target, device.drafter, device.codec, device.info, on_device=False)
 
 
-@pytest.fixture(autouse=True)
-def exact_float32() -> Iterator[None]:
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    yield
-    torch.backends.cuda.matmul.allow_tf32 = before
-
-
 def ids(pair: Pair, messages: Any, **settings: Any) -> list[int]:
     pair.session.reset()
     *_, last = generate(pair, messages, **{"max_new_tokens": 200, **settings})
@@ -60,10 +52,6 @@ def expected(plain: Pair) -> dict[str, list[list[int]]]:
     }
 
 
-SAMPLINGS: dict[str, dict[str, Any]] = {
-    "greedy": {},
-    "sampled": {"temperature": 0.8, "top_p": 0.95, "seed": 5},
-}
 SETTINGS = [{"mode": "ar"}, {"mode": "chain"}, *({"budget": budget} for budget in (1, 16, 64, 256, 1000))]
 
 
