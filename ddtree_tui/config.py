@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
@@ -160,13 +161,17 @@ class Field:
         return f"DDTREE_TUI_{self.section}_{self.name}".upper()
 
 
-def fields(section: str) -> Iterator[Field]:
+@cache
+def fields(section: str) -> tuple[Field, ...]:
     """The fields of a section, in order."""
     struct = SECTIONS[section]
     types = get_type_hints(struct, include_extras=True)
-    for field in msgspec.structs.fields(struct):
+
+    def read(field: msgspec.structs.FieldInfo) -> Field:
         meta = next(part for part in get_args(types[field.name]) if isinstance(part, Meta))
-        yield Field(section, field.name, types[field.name], field.default, str(meta.description))
+        return Field(section, field.name, types[field.name], field.default, str(meta.description))
+
+    return tuple(read(field) for field in msgspec.structs.fields(struct))
 
 
 def field(section: str, name: str) -> Field:
