@@ -82,6 +82,7 @@ class TranscriptLines:
         self._writing, self._width = writing, max(LEAST_WIDTH, width) - len(GUTTER)
         self._answers: list[Answer] = []
         self._written: dict[tuple[int, Section], WrittenText] = {}
+        self._said: dict[tuple[str, str], Block] = {}
         self._blocks: list[tuple[int, Block]] = []
         self._starts: list[int] = []
 
@@ -95,6 +96,7 @@ class TranscriptLines:
             a is not b for a, b in zip(self._answers, kept, strict=True)
         ):
             self._written.clear()
+            self._said.clear()
         self._answers = list(session.answers)
         self._blocks = [
             (number, block)
@@ -163,8 +165,8 @@ class TranscriptLines:
         """An answer as it is read: what was said before, prompt, thinking, answer, how it ended."""
         for message in earlier_messages(self._answers, number):
             role = message["role"] if message["role"] != "assistant" else "answer"
-            yield self._fixed(role, escape(message["content"], keep_newlines=True))
-        yield self._fixed("user", escape(answer.prompt, keep_newlines=True))
+            yield self._message(role, message["content"])
+        yield self._message("user", answer.prompt)
         if answer.wrong:
             yield Block("wrong", [f" {WRONG} "])
         if answer.text is not None:
@@ -198,6 +200,13 @@ class TranscriptLines:
             self._written[number, section] = written
         written.update()
         return Block(section, written=written, section=section, trim=answer.over)
+
+    def _message(self, role: str, text: str) -> Block:
+        """A message as it was sent; made once, since it may be MiBs long and every paint asks for it."""
+        block = self._said.get((role, text))
+        if block is None:
+            block = self._said[role, text] = self._fixed(role, escape(text, keep_newlines=True))
+        return block
 
     def _fixed(self, role: str, text: str) -> Block:
         lines = [
