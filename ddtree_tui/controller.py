@@ -367,7 +367,7 @@ class Controller:
         if by > 0 and at_newest and self._playback is not None and not self._playback.over:
             self.viewpoint.follow()
             for _ in range(by):
-                self._playback.to_next_round(now)
+                self._playback.to_next_round()
                 self.tick(now)
         else:
             self.viewpoint.move(by, count)

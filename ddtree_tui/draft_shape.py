@@ -110,10 +110,6 @@ class DraftShape:
             path.append(self.parent(path[-1]))
         return path[::-1]
 
-    def row(self, place: int) -> int | None:
-        """The target's row that says what comes behind a place; None behind the bonus token and folds."""
-        return place + 1 if place >= ROOT else None
-
     def target_logprob(self, place: int) -> float | None:
         """The target's log-probability of a place's token where it was to choose it; None if it is not known,
         as for tokens it did not choose in a round without details."""

@@ -8,7 +8,6 @@ MOST = 15
 """Paints in any second, unless fewer are asked for."""
 FOR_NEWS = 11 / 15
 """The part of these that may be for the engine's news alone; the rest is for what the user does."""
-NEWS = round(MOST * FOR_NEWS)
 
 
 class Pace:

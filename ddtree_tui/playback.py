@@ -81,7 +81,7 @@ class Playback:
         """Let everything that is left come at once."""
         self._hurry = True
 
-    def to_next_round(self, now: float) -> None:
+    def to_next_round(self) -> None:
         """Stop the clock where the next round has just come."""
         for index in range(self._next, len(self._events)):
             if self._events.kinds[index] is Round:

@@ -6,7 +6,7 @@ Nothing here draws, waits or talks to the engine; the app, the replay and the te
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import overload
@@ -356,14 +356,6 @@ def stage_ms(times: StageTimes, stage: str) -> float:
     value = getattr(times, stage)
     assert isinstance(value, float)
     return value
-
-
-def shares(totals: Totals) -> Iterator[tuple[str, float]]:
-    """Each stage's part of the time spent in rounds, in order; nothing before the first round."""
-    spent = sum(totals.ms[stage] for stage in STAGES)
-    if spent > 0:
-        for stage in STAGES:
-            yield stage, totals.ms[stage] / spent
 
 
 def _last_user_message(event: Prefilled) -> str:

@@ -65,7 +65,7 @@ class RunView(Vertical):
             labels = answer.labels if answer is not None else session.labels
             tree.show(DraftShape.of(round_) if round_ is not None else None, labels)
         self._show_token(answer, shown_in_answer)
-        self._show_detail(session, answer, shown_in_answer, live)
+        self._show_detail(answer, shown_in_answer, live)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
         key = (count, index, len(session.overview.divergent), id(session.overview))
         if key != self._timeline_key:
@@ -96,7 +96,7 @@ class RunView(Vertical):
         shown = its_answer is answer and max(0, token.round) == shown_in_answer
         tree.point(place_of(token, tree.shape.round) if shown and tree.shape is not None else None)
 
-    def _show_detail(self, session: Session, answer: Answer | None, shown_in_answer: int, live: bool) -> None:
+    def _show_detail(self, answer: Answer | None, shown_in_answer: int, live: bool) -> None:
         """What the cursor in the tree is at, while there is one."""
         tree = self.query_one(DraftTreeView)
         shape, cursor = tree.shape, tree.look.cursor

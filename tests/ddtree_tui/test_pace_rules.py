@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddtree_tui.pace import MOST, NEWS, Pace
+from ddtree_tui.pace import FOR_NEWS, MOST, Pace
 
 
 def most_in_a_second(paints: list[float]) -> int:
@@ -31,7 +31,7 @@ def test_news_leave_room_for_the_user() -> None:
         pace.painted(now)
         paints.append(now)
         assert pace.user_at() <= now
-    assert most_in_a_second(paints) == NEWS
+    assert most_in_a_second(paints) == round(MOST * FOR_NEWS)
 
 
 def test_a_key_held_down_is_followed_evenly_among_the_news() -> None:

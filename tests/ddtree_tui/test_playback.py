@@ -42,13 +42,13 @@ def test_one_round_at_a_time() -> None:
     events = conversation(0, rounds=5)
     playback = Playback(events)
     for number in range(1, 6):
-        playback.to_next_round(float(number))
+        playback.to_next_round()
         due = playback.due(float(number))
         assert sum(isinstance(event, Round) for event in due) == 1
         assert not playback.playing
     assert due[-1] is events[-1]  # the end comes with the last round
     assert playback.over
-    playback.to_next_round(9.0)
+    playback.to_next_round()
     assert playback.due(9.0) == []
 
 
