@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
 
 from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
 from ddtree_tui.glyphs import GLYPHS, State, probability, small_probability
 from ddtree_tui.plural import counted
+from ddtree_tui.tree_parts import Label
 from engine.events import Round
-
-Label = Callable[[int], tuple[str, int]]
-"""Token id -> its label and the cells it takes."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,8 @@ def places_of(round_: Round, label: Label) -> list[Place]:
         if not continues:
             last_row += 1
         row = last_row if parent is None or not continues else places[parent].row
-        token_id = _token(round_, place)
+        token_id = shape.token(place)
+        assert token_id is not None
         text, cells = label(token_id)
         state = shape.state(place)
         index = len(places)
@@ -79,12 +77,11 @@ def places_of(round_: Round, label: Label) -> list[Place]:
                 text=text,
                 cells=cells,
                 p=_probability(round_, place),
-                tip=_tip(shape, place, label),
+                tip=_tip(shape, place, token_id, label),
             )
         )
-        if place >= ROOT:
-            entries = [*shape.extras(place), *shape.children[place]]
-            stack.extend((entry, index, number == 0) for number, entry in reversed(list(enumerate(entries))))
+        entries = list(enumerate(shape.below(place)))
+        stack.extend((entry, index, number == 0) for number, entry in reversed(entries))
     return places
 
 
@@ -102,15 +99,6 @@ def outcome(round_: Round) -> str:
     return f"{did} · {name} · {round_.ms.total:.1f} ms · position {round_.position}"
 
 
-def _token(round_: Round, place: int) -> int:
-    if place >= 0:
-        return round_.nodes.ids[place]
-    if place == ROOT:
-        return round_.root_id
-    assert round_.bonus_id is not None
-    return round_.bonus_id
-
-
 def _probability(round_: Round, place: int) -> str:
     if place >= 0:
         return probability(exp(round_.nodes.logprobs[place]))
@@ -119,9 +107,8 @@ def _probability(round_: Round, place: int) -> str:
     return ""
 
 
-def _tip(shape: DraftShape, place: int, label: Label) -> str:
+def _tip(shape: DraftShape, place: int, token_id: int, label: Label) -> str:
     round_ = shape.round
-    token_id = _token(round_, place)
     said = [f"{shape.state(place).value}: {label(token_id)[0]}", f"id {token_id}"]
     if place >= 0:
         nodes = round_.nodes

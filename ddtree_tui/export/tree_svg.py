@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape as xml
 
-from ddtree_tui.export.places import Label, Place, outcome, places_of
+from ddtree_tui.export.places import Place, outcome, places_of
+from ddtree_tui.tree_parts import Label
 from engine.events import Round
 
 CELL, ROW, GAP, MARGIN = 8.4, 22.0, 34.0, 16.0
