@@ -11,6 +11,7 @@ from math import exp, log
 
 from ddtree_tui.draft_shape import ROOT, DraftShape
 from ddtree_tui.glyphs import GLYPHS, IN_ONE_CELL, PROBABLE, State, small_probability
+from ddtree_tui.plural import counted
 from ddtree_tui.tree_parts import Line, Part, TreeLayout
 
 GUTTER = len("15 ")
@@ -57,7 +58,7 @@ def _row(shape: DraftShape, depth: int, families: list[list[int]], cells: int, n
     nodes = [place for family in families for place in family if place >= 0]
     if noted and nodes:
         p = small_probability(sum(exp(shape.weights[node]) for node in nodes))
-        said = f"{len(nodes)} node{'s' * (len(nodes) != 1)}, p {p}"
+        said = f"{counted(len(nodes), 'node')}, p {p}"
         filled = len(chunks[0])
         lines[0].append(Part(" " * (cells - filled + 2) + said, "note"))
     return lines

@@ -41,6 +41,7 @@ from ddtree_tui.glyphs import WRONG
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
+from ddtree_tui.mode_name import mode_name
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
@@ -262,7 +263,7 @@ class PlaygroundApp(
         running = (
             answer.settings if answer is not None and controller.playback is not None else controller.settings
         )
-        mode = f"tree {running.budget}" if running.mode == "tree" else running.mode
+        mode = mode_name(running.mode, running.budget)
         model = session.loaded.target.name if session.loaded else controller.load.model
         if controller.playback is not None and session.loaded is None:
             model = "recorded run"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddtree_tui.mode_name import mode_name
 from engine.errors import EngineError
 from engine.events import Failed, Finished, Loaded, Prefilled
 from engine.recording import Recording
@@ -52,7 +53,7 @@ class RecordedRun:
     @property
     def name(self) -> str:
         """How its mode is called: ``tree 64``, ``chain``."""
-        return f"{self.mode} {self.budget}" if self.mode == "tree" else self.mode
+        return mode_name(self.mode, self.budget)
 
 
 def runs_folder() -> Path:

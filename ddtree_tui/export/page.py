@@ -17,6 +17,7 @@ from ddtree_tui.answer_text import PREFILL
 from ddtree_tui.escape import escape
 from ddtree_tui.export.places import outcome, places_of
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
+from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, Session, stage_ms
 from ddtree_tui.statistics.stages import STAGES
@@ -47,11 +48,7 @@ def run_page(session: Session, answer: Answer) -> Iterator[str]:
 def _run(session: Session, answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
     """What is shown whatever the round, and one (acceptance length, near miss?) a round for the timeline."""
     totals, finished = answer.totals, answer.finished
-    name = (
-        f"{answer.settings.mode} {answer.settings.budget}"
-        if answer.settings.mode == "tree"
-        else answer.settings.mode
-    )
+    name = mode_name(answer.settings.mode, answer.settings.budget)
     model = session.loaded.target.name if session.loaded else "unknown model"
     facts = [model, name, f"temperature {answer.settings.temperature:g}"]
     if session.loaded is not None:

@@ -7,6 +7,7 @@ from math import exp
 
 from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
 from ddtree_tui.glyphs import GLYPHS, State, probability, small_probability
+from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.tree_parts import Label
 from engine.events import Round
@@ -95,7 +96,7 @@ def outcome(round_: Round) -> str:
             f"{len(round_.accepted)} of {len(round_.nodes.ids)} accepted{bonus} = "
             f"{counted(round_.acceptance_length, 'token')}"
         )
-    name = f"{round_.mode} {round_.budget}" if round_.mode == "tree" else round_.mode
+    name = mode_name(round_.mode, round_.budget)
     return f"{did} · {name} · {round_.ms.total:.1f} ms · position {round_.position}"
 
 

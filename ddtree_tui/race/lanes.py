@@ -6,6 +6,8 @@ import re
 
 from msgspec.structs import replace
 
+from ddtree_tui.mode_name import mode_name
+from ddtree_tui.plural import counted
 from engine.errors import EngineError
 from engine.settings import MAX_LANES, DecodeSettings
 
@@ -31,7 +33,7 @@ def read_lanes(text: str, base: DecodeSettings) -> list[DecodeSettings]:
     if not 2 <= len(lanes) <= MAX_LANES:
         raise EngineError(
             "bad_setting",
-            f"A race cannot have {len(lanes)} lane{'s' * (len(lanes) != 1)}.",
+            f"A race cannot have {counted(len(lanes), 'lane')}.",
             f"Name from 2 to {MAX_LANES}, as in: ar,chain,tree:64",
         )
     return lanes
@@ -39,7 +41,7 @@ def read_lanes(text: str, base: DecodeSettings) -> list[DecodeSettings]:
 
 def lane_name(settings: DecodeSettings) -> str:
     """As people read it: ``tree 64 thinking``."""
-    name = f"tree {settings.budget}" if settings.mode == "tree" else settings.mode
+    name = mode_name(settings.mode, settings.budget)
     return f"{name} thinking" if settings.thinking else name
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ddtree_tui.mode_name import mode_name
 from ddtree_tui.statistics.calibration import Calibration
 from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.hits import RANK_STARTS, HitCounts, Hits
@@ -216,7 +217,7 @@ def _ways(ways: Ways) -> list[WayPart]:
     def part(way: Way) -> WayPart:
         speed = ways.tokens_per_second(way) or 0.0
         return WayPart(
-            name=f"tree {way[1]}" if way[0] == "tree" else way[0],
+            name=mode_name(*way),
             rounds=ways.rounds(way),
             tokens_per_second=speed,
             over_ar=speed / ar if ar else None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ddtree_tui.glyphs import WRONG
+from ddtree_tui.mode_name import mode_name
+from ddtree_tui.plural import counted
 from ddtree_tui.round_player import RoundPlayer, speed_text
 from ddtree_tui.run import Answer, Viewpoint
 from ddtree_tui.widgets.painted import Lines, Span, spread
@@ -77,7 +79,7 @@ def outcome(round_: Round, room: int) -> list[Span]:
                 (f"✓ {accepted}", "accepted"),
                 (f" of {drafted} accepted", "quiet"),
                 (" + ★", "bonus") if round_.bonus_id is not None else ("", ""),
-                (f" = {round_.acceptance_length} token{'s' * (round_.acceptance_length != 1)}", "text"),
+                (f" = {counted(round_.acceptance_length, 'token')}", "text"),
             ]
         )
         if round_.miss is not None:
@@ -86,7 +88,7 @@ def outcome(round_: Round, room: int) -> list[Span]:
                 if round_.miss.beyond
                 else [(f"✗→ #{round_.miss.rank}", "near-miss"), (" near miss", "quiet")]
             )
-    parts.append([(f"{round_.mode} {round_.budget}" if round_.mode == "tree" else round_.mode, "quiet")])
+    parts.append([(mode_name(round_.mode, round_.budget), "quiet")])
     parts.append([(f"{round_.ms.total:.1f} ms", "quiet")])
     parts.append([(f"position {round_.position}", "quiet")])
     spans: list[Span] = []
