@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.cells import cell_len
 
 from ddtree_tui.escape import decode_bytes, token_label
@@ -19,9 +21,19 @@ class Labels:
         """The token's label and how many cells it takes; ``#7`` for an id that was never announced."""
         made = self._made.get(token_id)
         if made is None:
-            raw = self._vocabulary.token_bytes(token_id)
-            text = token_label(decode_bytes(raw)) if raw else f"#{token_id}"
+            text = label_of(self._vocabulary, token_id)
             made = (text, cell_len(text))
-            if raw:
+            if self._vocabulary.token_bytes(token_id):
                 self._made[token_id] = made
         return made
+
+
+def label_of(vocabulary: SeenVocabulary, token_id: int) -> str:
+    """A token's label; ``#7`` for an id that was never announced."""
+    raw = vocabulary.token_bytes(token_id)
+    return token_label(decode_bytes(raw)) if raw else f"#{token_id}"
+
+
+def text_of(vocabulary: SeenVocabulary, ids: Iterable[int]) -> str:
+    """The text that tokens spell together; not escaped."""
+    return decode_bytes(b"".join(map(vocabulary.token_bytes, ids)))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal
 
-from ddtree_tui.escape import decode_bytes, escape, token_label
+from ddtree_tui.escape import escape
+from ddtree_tui.labels import label_of, text_of
 from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Prefilled
@@ -36,11 +37,10 @@ def _pieces(ids: Sequence[int], vocabulary: SeenVocabulary, view: PromptView) ->
             pieces.append((" ".join(map(str, run)) + " ", kind))
         elif view == "tokens":
             for token_id in run:
-                raw = vocabulary.token_bytes(token_id)
-                label = token_label(decode_bytes(raw)) if raw else f"#{token_id}"
-                pieces.append((label + (" \n" if raw.endswith(b"\n") else " "), kind))
+                end = " \n" if vocabulary.token_bytes(token_id).endswith(b"\n") else " "
+                pieces.append((label_of(vocabulary, token_id) + end, kind))
         else:
-            text = decode_bytes(b"".join(vocabulary.token_bytes(token_id) for token_id in run))
+            text = text_of(vocabulary, run)
             pieces.append((escape(text) if special else _marked(text), kind))
     return pieces
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ddtree_tui.answer_text import AR, BONUS, FIRST, AnswerText, Section, Written
-from ddtree_tui.escape import decode_bytes, escape, hex_bytes, token_label
+from ddtree_tui.escape import escape, hex_bytes
+from ddtree_tui.labels import label_of
 from ddtree_tui.line_breaks import break_lines
 
 View = Literal["text", "tokens", "ids", "bytes"]
@@ -137,7 +138,7 @@ class WrittenText:
         elif view == "bytes" and not special:
             body = f"{raw.hex()} "
         else:
-            body = (token_label(decode_bytes(raw)) if raw else f"#{token.id}") + " "
+            body = label_of(self._source.vocabulary, token.id) + " "
         if view in ("tokens", "bytes") and raw.endswith(b"\n"):
             body += "\n"
         if self._writing.signs and (body or view != "text"):

@@ -7,7 +7,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any
 
 from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
-from ddtree_tui.escape import decode_bytes, token_label
+from ddtree_tui.labels import label_of
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Round
 
@@ -86,8 +86,7 @@ def node_link(graph: Graph) -> str:
 
 def _token(token_id: int, vocabulary: SeenVocabulary) -> dict[str, Any]:
     raw = vocabulary.token_bytes(token_id)
-    text = token_label(decode_bytes(raw)) if raw else f"#{token_id}"
-    return {"token_id": token_id, "text": text, "bytes": raw.hex()}
+    return {"token_id": token_id, "text": label_of(vocabulary, token_id), "bytes": raw.hex()}
 
 
 def _verdict(round_: Round, row: int, vocabulary: SeenVocabulary) -> dict[str, Any]:

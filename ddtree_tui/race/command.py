@@ -12,8 +12,9 @@ import msgspec
 
 from ddtree_tui import exit_codes
 from ddtree_tui.engine_process import EngineProcess
-from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.escape import escape
 from ddtree_tui.inbox import Inbox
+from ddtree_tui.labels import text_of
 from ddtree_tui.options import RaceOptions
 from ddtree_tui.race.comparison import Comparison, diff, explanation
 from ddtree_tui.race.course import Lane, Race
@@ -187,4 +188,4 @@ def _lane_json(race: Race, lane: Lane, comparison: Comparison | None) -> dict[st
 
 
 def _text(lane: Lane, ids: Sequence[int]) -> str:
-    return escape(decode_bytes(b"".join(map(lane.answer.vocabulary.token_bytes, ids))))
+    return escape(text_of(lane.answer.vocabulary, ids))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
-from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.escape import escape
+from ddtree_tui.labels import text_of
 from ddtree_tui.race.comparison import diff
 from ddtree_tui.race.course import Lane
 
@@ -65,5 +66,4 @@ def _parts(word: str, width: int, cells: int) -> Sequence[str]:
 
 
 def _text(lane: Lane, ids: Sequence[int]) -> str:
-    spelled: Callable[[int], bytes] = lane.answer.vocabulary.token_bytes
-    return escape(decode_bytes(b"".join(map(spelled, ids))), keep_newlines=True)
+    return escape(text_of(lane.answer.vocabulary, ids), keep_newlines=True)
