@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ddtree_tui.state_folder import state_folder
+
 
 def copies_file() -> Path:
     """Where the newest copy is kept."""
-    import platformdirs
-
-    return Path(platformdirs.user_state_path("ddtree-tui", appauthor=False)) / "copied.txt"
+    return state_folder() / "copied.txt"
 
 
 def keep_copy(text: str, path: Path) -> bool:

@@ -11,15 +11,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from ddtree_tui.pace import MOST
 from engine.settings import MAX_BUDGET, QUANTIZATIONS, DecodeSettings, LoadSettings, Mode, Verify
 
 ThemeName = Literal["dark", "light", "contrast"]
 LayoutName = Literal["auto", "horizontal", "indented", "dense"]
 THEME_NAMES: tuple[str, ...] = get_args(ThemeName)
 
-FULL_PAINTS = 15
 SSH_PAINTS = 5
-"""Paints a second, and how many of them over SSH, where nothing else is asked for."""
+"""Paints a second over SSH, where nothing else is asked for; elsewhere ``MOST``."""
 
 _DECODE, _LOAD = DecodeSettings(), LoadSettings()
 
@@ -97,8 +97,8 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     ] = True
     ascii: Annotated[bool, _says("draw with ASCII alone, for terminals and fonts without Unicode")] = False
     paints_per_second: Annotated[
-        Annotated[int, Meta(ge=1, le=FULL_PAINTS)] | None,
-        _says(f"1 to {FULL_PAINTS}; unless given {FULL_PAINTS}, and {SSH_PAINTS} over SSH"),
+        Annotated[int, Meta(ge=1, le=MOST)] | None,
+        _says(f"1 to {MOST}; unless given {MOST}, and {SSH_PAINTS} over SSH"),
     ] = None
     layout: Annotated[LayoutName, _says("of the draft tree; auto goes by the terminal's width")] = "auto"
     plain_log: Annotated[bool, _says("no screen but a growing text, for screen readers")] = False

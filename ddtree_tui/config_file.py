@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ddtree_tui.close_names import meant
 from ddtree_tui.config import SECTIONS, Config, Field, fields
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings
@@ -52,7 +52,7 @@ def read_config(environment: Mapping[str, str] = os.environ) -> ReadConfig:
         sections[name] = SECTIONS[name](**values)
     keys = _keymap(_table(given.pop("keys", {}), path, "keys", problems), path, problems)
     problems += [
-        f"{path} has an unknown part: {unknown}{_meant(unknown, [*SECTIONS, 'keys'])}." for unknown in given
+        f"{path} has an unknown part: {unknown}{meant(unknown, [*SECTIONS, 'keys'])}." for unknown in given
     ]
     problems += _unknown_variables(environment)
     return ReadConfig(Config(**sections, keys=keys), path, tuple(problems))
@@ -111,7 +111,7 @@ def _valid(
     known = {field.name: field for field in fields(section)}
     for name, value in given.items():
         if name not in known:
-            problems.append(f"{source} has an unknown key: {section}.{name}{_meant(name, known)}.")
+            problems.append(f"{source} has an unknown key: {section}.{name}{meant(name, known)}.")
             continue
         try:
             yield name, _converted(known[name], value, strict=True)
@@ -217,12 +217,7 @@ def _unknown_variables(environment: Mapping[str, str]) -> Iterable[str]:
     known = {field.variable for section in SECTIONS for field in fields(section)} | {FILE_VARIABLE}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:
-            yield f"The environment variable {name} is not known{_meant(name, known)}."
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+            yield f"The environment variable {name} is not known{meant(name, known)}."
 
 
 _MIGHT_BE: dict[str, Any] = {

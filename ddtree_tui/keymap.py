@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from textual.keys import KEY_NAME_REPLACEMENTS
 
+from ddtree_tui.close_names import meant
 from ddtree_tui.keys import Key, shortly
 
 _FUNCTION = re.compile(r"f\d{1,2}")
@@ -36,7 +36,7 @@ def laid_over(keys: Sequence[Key], wishes: Mapping[str, str]) -> Keymap:
     wished: dict[str, list[str]] = {}
     for name, text in wishes.items():
         if name not in known:
-            problems.append(f"keys.{name}: there is no such key{_meant(name, known)}.")
+            problems.append(f"keys.{name}: there is no such key{meant(name, known)}.")
             continue
         parts = [normal(part) for part in _parts(text)]
         if unreadable := [part for part in parts if not is_key(part)]:
@@ -124,8 +124,3 @@ def _renamed(part: str, before: Sequence[Key], after: Sequence[Key]) -> str:
             still = [shortly(name) for name in new.all_keys()]
             return part if part in still else (still[0] if still else "")
     return part
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

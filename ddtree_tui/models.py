@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddtree_tui import exit_codes
+from ddtree_tui.byte_size import size
 from ddtree_tui.standard_output import put
 from engine.model_size import CONTEXTS, SizedModel, SizedPair, size_pair
 from engine.presets import PRESETS
@@ -89,13 +90,11 @@ def _describe(model: SizedModel) -> str:
 
 
 def _row(name: str, weights: int | None, sizes: list[int | None]) -> str:
-    return f"  {name:<13}{_size(weights):>11}" + "".join(f"{_size(size):>13}" for size in sizes)
+    return f"  {name:<13}{_size(weights):>11}" + "".join(f"{_size(count):>13}" for count in sizes)
 
 
 def _size(count: int | None) -> str:
-    if count is None:
-        return "not known"
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"
+    return "not known" if count is None else size(count)
 
 
 def _count(parameters: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ddtree_tui.runs_folder import runs_folder
+from ddtree_tui.state_folder import state_folder
 
 MOST = 8
 
@@ -23,7 +23,7 @@ class RecentPair(msgspec.Struct, frozen=True):
 
 def recent_file() -> Path:
     """In the platform's state folder."""
-    return runs_folder().parent / "recent.json"
+    return state_folder() / "recent.json"
 
 
 def recent_pairs(path: Path) -> list[RecentPair]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddtree_tui.mode_name import mode_name
+from ddtree_tui.state_folder import state_folder
 from engine.errors import EngineError
 from engine.events import Failed, Finished, Loaded, Prefilled
 from engine.recording import Recording
@@ -57,10 +58,8 @@ class RecordedRun:
 
 
 def runs_folder() -> Path:
-    """Where the platform keeps what a program did: ``~/.local/state/ddtree-tui/runs`` on Linux."""
-    import platformdirs
-
-    return Path(platformdirs.user_state_path("ddtree-tui", appauthor=False)) / "runs"
+    """``~/.local/state/ddtree-tui/runs`` on Linux."""
+    return state_folder() / "runs"
 
 
 def new_path(folder: Path, now: float) -> Path:

@@ -10,9 +10,9 @@ from textual.filter import LineFilter, NoColor
 
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.ascii_forms import AsciiFilter
-from ddtree_tui.config import FULL_PAINTS, SSH_PAINTS
+from ddtree_tui.config import SSH_PAINTS
 from ddtree_tui.keys import Key
-from ddtree_tui.pace import Pace
+from ddtree_tui.pace import MOST, Pace
 from ddtree_tui.theme import THEMES
 from ddtree_tui.widgets.run_view import RunView
 
@@ -48,7 +48,7 @@ class LookActions(Actions):
         self.no_color = not looks.colour
         self.set_class(looks.ascii, "-ascii")
         self.animation_level = "none"
-        self.pace = Pace(looks.paints_per_second or (SSH_PAINTS if over_ssh() else FULL_PAINTS))
+        self.pace = Pace(looks.paints_per_second or (SSH_PAINTS if over_ssh() else MOST))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The last thing that happens to what is painted."""

@@ -68,8 +68,3 @@ def compact(count: int) -> str:
     if count < 1000:
         return str(count)
     return f"{count // 1000}k" if count < 100_000 else f"{max(1, count // 1_000_000)}M"
-
-
-def size(count: int) -> str:
-    """Bytes for people."""
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

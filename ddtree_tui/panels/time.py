@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ddtree_tui.byte_size import size
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, numbers, size, wrapped
+from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, numbers, wrapped
 from ddtree_tui.statistics.report import Report
 
 FLOOR_CELLS = 34

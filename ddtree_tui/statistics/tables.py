@@ -10,10 +10,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ddtree_tui.byte_size import size
 from ddtree_tui.escape import escape
 from ddtree_tui.graphics import Graphics
 from ddtree_tui.panels import acceptance, calibration, hits, marginal, speed, time
-from ddtree_tui.panels.panel import Panel, size
+from ddtree_tui.panels.panel import Panel
 from ddtree_tui.plural import counted
 from ddtree_tui.statistics.report import HitMap, Report
 from ddtree_tui.statistics.scope import Scope
