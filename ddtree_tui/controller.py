@@ -13,7 +13,7 @@ from ddtree_tui.problem import Problem, failure, silence
 from ddtree_tui.race.course import Race
 from ddtree_tui.recent import RecentPair, remember
 from ddtree_tui.round_player import RoundPlayer
-from ddtree_tui.run import Phase, Session, Viewpoint
+from ddtree_tui.run import Answer, Phase, Session, Viewpoint
 from ddtree_tui.setting_list import Limits
 from ddtree_tui.watchdog import Watchdog
 from engine.commands import (
@@ -117,6 +117,17 @@ class Controller:
     def racing(self) -> bool:
         """Whether a race is under way."""
         return self.race is not None and not self.race.over
+
+    @property
+    def shown(self) -> int | None:
+        """The shown round's number in ``session.rounds``; None before the first."""
+        return self.viewpoint.index(len(self.session.rounds))
+
+    @property
+    def shown_answer(self) -> Answer | None:
+        """The answer that the shown round is of; before the first round the newest."""
+        index = self.shown
+        return self.session.answer if index is None else self.session.rounds.place(index)[0]
 
     @property
     def state(self) -> tuple[str, str]:
@@ -254,8 +265,8 @@ class Controller:
         if self.session.phase is Phase.LOADING:
             self.waiting, self._one_round = prompt, one_round
             return True
-        system: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
-        messages: list[Message] = [*system, *self.session.messages(), {"role": "user", "content": prompt}]
+        before = [*self._system_messages(), *self.session.messages()]
+        messages: list[Message] = [*before, {"role": "user", "content": prompt}]
         try:
             self.settings.check()
             paused = one_round or self.hold
@@ -270,6 +281,9 @@ class Controller:
             self.step()
         return True
 
+    def _system_messages(self) -> list[Message]:
+        return [{"role": "system", "content": self.system}] if self.system else []
+
     def stop(self) -> None:
         """End the answer before its next round, or take back a prompt that still waits."""
         self.waiting = None
@@ -282,8 +296,7 @@ class Controller:
         loaded = self.session.loaded
         if self._engine is None or loaded is None or self.busy:
             return False
-        system: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
-        messages: list[Message] = [*system, {"role": "user", "content": prompt}]
+        messages: list[Message] = [*self._system_messages(), {"role": "user", "content": prompt}]
         try:
             self._engine.send(RaceCommand(messages=messages, lanes=[*lanes]))
         except EngineError as error:
@@ -334,8 +347,7 @@ class Controller:
 
     def toggle_player(self, now: float) -> None:
         """Play from the shown round to the newest, or from the first where the newest is shown; or stop."""
-        count = len(self.session.rounds)
-        shown = self.viewpoint.index(count)
+        count, shown = len(self.session.rounds), self.shown
         if self.player.playing or shown is None:
             self.player.stop()
             return
@@ -363,7 +375,7 @@ class Controller:
         """Show another round; past the newest of a paused recording, play one more."""
         self.player.stop()
         count = len(self.session.rounds)
-        at_newest = self.viewpoint.index(count) in (None, count - 1)
+        at_newest = self.shown in (None, count - 1)
         if by > 0 and at_newest and self._playback is not None and not self._playback.over:
             self.viewpoint.follow()
             for _ in range(by):

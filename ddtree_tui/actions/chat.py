@@ -61,9 +61,7 @@ class ChatActions(Actions):
         """Show the prompt of the shown answer as the model got it."""
         from ddtree_tui.screens.exact_prompt import ExactPromptScreen
 
-        session = self.controller.session
-        index = self.controller.viewpoint.index(len(session.rounds))
-        answer = session.rounds.place(index)[0] if index is not None else session.answer
+        answer = self.controller.shown_answer
         if answer is None or answer.prefilled is None:
             self.notify("The model has not been given a prompt yet.", markup=False, timeout=3)
         else:

@@ -122,8 +122,7 @@ class KeepActions(Actions):
 
     def action_export(self) -> None:
         """Choose what to make of the run or the shown round, and where to."""
-        session = self.controller.session
-        index = self.controller.viewpoint.index(len(session.rounds))
+        session, index = self.controller.session, self.controller.shown
         if index is None:
             self.notify("There is no round yet to export.", markup=False, timeout=3)
             return
@@ -192,8 +191,7 @@ class KeepActions(Actions):
 
     def _copies(self) -> dict[str, str]:
         """What there is to copy, by name."""
-        session = self.controller.session
-        index = self.controller.viewpoint.index(len(session.rounds))
+        session, index = self.controller.session, self.controller.shown
         if index is not None:
             answer, round_ = session.rounds[index]
         elif session.answer is not None and session.answer.prefilled is not None:

@@ -56,7 +56,7 @@ class TimeActions(Actions):
         from ddtree_tui.screens.value import ValueScreen
 
         count = len(self.controller.session.rounds)
-        shown = self.controller.viewpoint.index(count)
+        shown = self.controller.shown
         if shown is None:
             return
 
@@ -90,7 +90,7 @@ class TimeActions(Actions):
                 timeout=5,
             )
             return
-        shown = self.controller.viewpoint.index(len(self.controller.session.rounds))
+        shown = self.controller.shown
         place = found.index(shown) + 1 if shown in found else 0
         place %= len(found)
         self.controller.show(found[place], f"divergence {place + 1} of {len(found)}")

@@ -99,10 +99,8 @@ class NumbersScreen(LiveScreen[Scope]):
 
     def show(self, controller: Controller) -> None:
         self._controller = controller
-        session = controller.session
-        index = controller.viewpoint.index(len(session.rounds))
-        answer = session.answer if index is None else session.rounds.place(index)[0]
-        report = session.statistics.report(self.scope, answer.statistics if answer else None)
+        answer = controller.shown_answer
+        report = controller.session.statistics.report(self.scope, answer.statistics if answer else None)
         for heading in self.query(NumbersHeading):
             heading.show(self.scope, report.tokens, report.rounds)
         for view in self.query(NumbersView):
