@@ -17,7 +17,6 @@ from ddtree_tui.overview import Overview
 from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.session import SessionStatistics
 from ddtree_tui.statistics.speed import RECENT_MS, per_second
-from ddtree_tui.statistics.stages import STAGES
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import (
     AnyEvent,
@@ -46,41 +45,6 @@ class Phase(Enum):
 
 
 @dataclass
-class Totals:
-    """Sums over the rounds of one answer. ``histogram[n]``: rounds that committed n tokens."""
-
-    tokens: int = 0
-    rounds: int = 0
-    histogram: list[int] = field(default_factory=lambda: [0])
-    ms: dict[str, float] = field(default_factory=lambda: dict.fromkeys((*STAGES, "total"), 0.0))
-
-    def add(self, round_: Round) -> None:
-        """Count one more round."""
-        length = round_.acceptance_length
-        self.tokens += length
-        self.rounds += 1
-        if length >= len(self.histogram):
-            self.histogram.extend([0] * (length + 1 - len(self.histogram)))
-        self.histogram[length] += 1
-        for stage in self.ms:
-            self.ms[stage] += stage_ms(round_.ms, stage)
-
-    @property
-    def mean_acceptance_length(self) -> float:
-        """Tokens per round; 0 before the first."""
-        return self.tokens / self.rounds if self.rounds else 0.0
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Over the time spent inside rounds."""
-        return per_second(self.tokens, self.ms["total"])
-
-    def mean_ms(self, stage: str) -> float:
-        """Milliseconds of a stage in a round, on average."""
-        return self.ms[stage] / self.rounds if self.rounds else 0.0
-
-
-@dataclass
 class Answer:
     """One answer under way or over.
 
@@ -95,7 +59,6 @@ class Answer:
     settings: DecodeSettings
     first_round: int
     rounds: PackedRounds = field(default_factory=PackedRounds)
-    totals: Totals = field(default_factory=Totals)
     statistics: Collected = field(default_factory=Collected)
     divergences: list[Divergence] = field(default_factory=list)
     prefilled: Prefilled | None = None
@@ -121,7 +84,7 @@ class Answer:
         """Tokens of the answer so far, the prefill's included."""
         if self.finished:
             return self.finished.tokens
-        return self.totals.tokens + (self.prefilled is not None)
+        return self.statistics.acceptance.tokens + (self.prefilled is not None)
 
     def recent_tokens_per_second(self, upto: int) -> float:
         """Speed over the last second of decoding before and with round ``upto``."""
@@ -283,7 +246,6 @@ class Session:
             return
         answer.text.push(event.committed_ids, len(answer.rounds), origins_of(event))
         answer.rounds.append(event)
-        answer.totals.add(event)
         self.statistics.add(event, answer.settings, answer.statistics)
         self.overview.add(event.acceptance_length, event.miss)
 

@@ -47,7 +47,7 @@ def run_page(session: Session, answer: Answer) -> Iterator[str]:
 
 def _run(session: Session, answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
     """What is shown whatever the round, and one (acceptance length, near miss?) a round for the timeline."""
-    totals, finished = answer.totals, answer.finished
+    statistics, finished = answer.statistics, answer.finished
     name = mode_name(answer.settings.mode, answer.settings.budget)
     model = session.loaded.target.name if session.loaded else "unknown model"
     facts = [model, name, f"temperature {answer.settings.temperature:g}"]
@@ -72,11 +72,11 @@ def _run(session: Session, answer: Answer, labels: dict[int, str]) -> dict[str, 
             (GLYPHS[state], name, meaning) for state, name, meaning in LEGEND if state is not State.FOLDED
         ],
         "stages": STAGES,
-        "mean_ms": {stage: round(totals.mean_ms(stage), 3) for stage in (*STAGES, "total")},
-        "mean": finished.mean_acceptance_length if finished else totals.mean_acceptance_length,
-        "tokens_per_second": finished.tokens_per_second if finished else totals.tokens_per_second,
+        "mean_ms": {stage: round(statistics.stages.mean_ms(stage), 3) for stage in (*STAGES, "total")},
+        "mean": finished.mean_acceptance_length if finished else statistics.acceptance.mean,
+        "tokens_per_second": finished.tokens_per_second if finished else statistics.speed.mean,
         "tokens": answer.tokens,
-        "histogram": totals.histogram,
+        "histogram": statistics.acceptance.histogram,
     }
 
 

@@ -58,12 +58,12 @@ class Lane:
     @property
     def decode_seconds(self) -> float:
         """Time in its own rounds: what the other lanes took meanwhile is not in it."""
-        return self.answer.totals.ms["total"] / 1000
+        return self.answer.statistics.speed.ms / 1000
 
     @property
     def tokens_per_second(self) -> float:
         """Of the rounds, as of an answer decoded alone."""
-        return self.answer.totals.tokens_per_second
+        return self.answer.statistics.speed.mean
 
 
 class Race:

@@ -44,14 +44,14 @@ def aligned(table: list[tuple[str, ...]]) -> list[str]:
 
 
 def _row(race: Race, lane: Lane, comparison: Comparison | None) -> tuple[str, ...]:
-    totals, ratio = lane.answer.totals, race.ratio(lane)
+    acceptance, ratio = lane.answer.statistics.acceptance, race.ratio(lane)
     place = race.places.index(lane) + 1 if lane in race.places else None
     return (
         lane.name,
-        f"{lane.tokens_per_second:.1f}" if totals.rounds else "–",
+        f"{lane.tokens_per_second:.1f}" if acceptance.rounds else "–",
         f"{ratio:.2f}×" if ratio else "–",
-        f"{totals.mean_acceptance_length:.2f}" if totals.rounds else "–",
-        str(totals.rounds),
+        f"{acceptance.mean:.2f}" if acceptance.rounds else "–",
+        str(acceptance.rounds),
         str(len(lane.ids)),
         f"{lane.decode_seconds:.2f} s",
         f"{lane.prefill_seconds:.2f} s",

@@ -36,6 +36,11 @@ class Stages:
     def rounds(self) -> int:
         return self.drafted + self.plain
 
+    def mean_ms(self, stage: str) -> float:
+        """Milliseconds of a stage, or in ``total``, in a round on average; 0 before the first."""
+        ms = self.total if stage == "total" else self.ms[stage]
+        return ms / self.rounds if self.rounds else 0.0
+
     def floor_ms(self, floor: Floor) -> float:
         """Milliseconds that these rounds take at least, all together."""
         drafted = self.drafted * floor_milliseconds(floor, drafted=True)

@@ -62,15 +62,15 @@ class LaneHeading(Lines):
         return ("leads", "ahead") if ahead else ("", "quiet")
 
     def _numbers(self, width: int) -> list[Span]:
-        lane, totals = self._lane, self._lane.answer.totals
-        if not totals.rounds:
+        lane, acceptance = self._lane, self._lane.answer.statistics.acceptance
+        if not acceptance.rounds:
             return []
         ratio = self._race.ratio(lane)
         parts = [
             (f"{lane.tokens_per_second:.0f}", " tok/s"),
             (f"{ratio:.2f}×" if ratio else "", ""),
-            (f"{totals.mean_acceptance_length:.2f}", " accepted"),
-            (str(totals.rounds), " round" if totals.rounds == 1 else " rounds"),
+            (f"{acceptance.mean:.2f}", " accepted"),
+            (str(acceptance.rounds), " round" if acceptance.rounds == 1 else " rounds"),
             (str(len(lane.ids)), " tokens"),
             (f"{lane.decode_seconds:.2f}", " s"),
         ]

@@ -115,7 +115,11 @@ class Stats(Lines):
                     f"{answer.recent_tokens_per_second(index):.1f}",
                     f"{speed(answer):.1f}",
                 ),
-                ("milliseconds", f"{round_.ms.total:.1f}", f"{answer.totals.mean_ms('total'):.1f}"),
+                (
+                    "milliseconds",
+                    f"{round_.ms.total:.1f}",
+                    f"{answer.statistics.stages.mean_ms('total'):.1f}",
+                ),
             ]
         heading: list[Span] = [
             (count.ljust(LABEL_CELLS), "label"),
@@ -129,7 +133,7 @@ class Stats(Lines):
         if self._numbers is None or rows < 1 or not self._numbers.answer.rounds:
             return []
         answer = self._numbers.answer
-        counts = answer.totals.histogram
+        counts = answer.statistics.acceptance.histogram
         bins = max(self._numbers.block_size, len(counts) - 1)
         bins = min(bins, width // BIN_CELLS)
         rows = min(rows, 4)
@@ -186,12 +190,12 @@ def _axis(bins: int, shown: int) -> list[Span]:
 
 def mean_length(answer: Answer) -> float:
     """Mean acceptance length: the engine's own once the answer is over."""
-    return answer.finished.mean_acceptance_length if answer.finished else answer.totals.mean_acceptance_length
+    return answer.finished.mean_acceptance_length if answer.finished else answer.statistics.acceptance.mean
 
 
 def speed(answer: Answer) -> float:
     """Tokens per second of the whole answer: the engine's own once it is over."""
-    return answer.finished.tokens_per_second if answer.finished else answer.totals.tokens_per_second
+    return answer.finished.tokens_per_second if answer.finished else answer.statistics.speed.mean
 
 
 def _row(label: str, left: str, right: str) -> list[Span]:

@@ -181,4 +181,4 @@ def test_a_browser_shows_it_and_scrubs(tmp_path: Path) -> None:
     assert seen["images"] == 0
     assert seen["scripts"] == page(session).count("<script") + 1
     assert [name for name in seen["requests"] if not name.startswith("blob:")] == []
-    assert f"{answer.totals.mean_acceptance_length:.2f}" in seen["numbers"]
+    assert f"{answer.statistics.acceptance.mean:.2f}" in seen["numbers"]

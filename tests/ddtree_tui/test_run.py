@@ -31,13 +31,13 @@ def test_totals_are_the_engines(mode: Mode, thinking: bool) -> None:
     assert session.phase is Phase.RUNNING
     answer = session.answer
     assert answer is not None
-    totals = answer.totals
+    collected = answer.statistics
     assert answer.tokens == finished.tokens
-    assert totals.rounds == finished.rounds == len(session.rounds)
-    assert totals.mean_acceptance_length == pytest.approx(finished.mean_acceptance_length)
-    assert totals.tokens_per_second == pytest.approx(finished.tokens_per_second)
-    assert totals.histogram == finished.acceptance_histogram
-    assert totals.ms["verify"] == pytest.approx(finished.ms.verify)
+    assert collected.acceptance.rounds == finished.rounds == len(session.rounds)
+    assert collected.acceptance.mean == pytest.approx(finished.mean_acceptance_length)
+    assert collected.speed.mean == pytest.approx(finished.tokens_per_second)
+    assert collected.acceptance.histogram == finished.acceptance_histogram
+    assert collected.stages.ms["verify"] == pytest.approx(finished.ms.verify)
     session.apply(finished)
     assert session.phase is Phase.READY
     assert answer.text is not None
