@@ -18,7 +18,10 @@ from engine.codec import EncodedPrompt, prompt_too_long
 from engine.control import Control, no_drafter
 from engine.errors import EngineError
 from engine.events import Finished, Prefilled, Round, Tokens
+from engine.observer import Observation, Start
+from engine.observers import observers
 from engine.pair import Pair
+from engine.recording import ids_of
 from engine.rounds import RoundResult, check_finite, decode_round
 from engine.sampling import Sampler
 from engine.settings import MODES, DecodeSettings, Message
@@ -31,7 +34,7 @@ from engine.text_stream import TextStream
 
 __all__ = ["Control", "generate"]
 
-RunEvent = Tokens | Prefilled | Round | Finished
+RunEvent = Tokens | Prefilled | Round | Finished | Observation
 
 
 def generate(
@@ -87,6 +90,7 @@ class _Run:
         self.reason: str | None = None
         self.tally = Tally()
         self.announced: set[int] = set()
+        self.observers = observers(settings)
         self.started = 0.0
 
     def events(self) -> Iterator[RunEvent]:
@@ -96,12 +100,16 @@ class _Run:
 
     def _events(self) -> Iterator[RunEvent]:
         session = self.pair.session
+        start = Start(self.pair, self.messages, self.encoded, self.settings)
         try:
+            yield from self._observe(each.started(start) for each in self.observers)
             yield from self._prefill()
             for result, settings in self._rounds():
                 self.tally.add(result)
                 yield from self._announce(result.token_ids())
-                yield result.event(self.tally.rounds - 1, settings, self._now())
+                event = result.event(self.tally.rounds - 1, settings, self._now())
+                yield event
+                yield from self._observe(each.round(event, result) for each in self.observers)
         except GeneratorExit:
             raise
         except BaseException:
@@ -109,6 +117,7 @@ class _Run:
             session.reset()
             raise
         yield self._finish()
+        yield from self._observe(each.finished(self.output) for each in self.observers)
 
     def _rounds(self) -> Iterator[tuple[RoundResult | StaticResult, DecodeSettings]]:
         """Rounds until the text ends, each with the settings it was decoded with."""
@@ -176,7 +185,7 @@ class _Run:
         context = self.pair.target.context_length - len(self.encoded.ids)
         return min(self.settings.max_new_tokens, context) - len(self.output)
 
-    def _prefill(self) -> Iterator[Tokens | Prefilled]:
+    def _prefill(self) -> Iterator[RunEvent]:
         session, ids = self.pair.session, self.encoded.ids
         cached = session.rewind(ids)
         logits = torch.empty(0)
@@ -191,7 +200,7 @@ class _Run:
         self.tally.seconds_to_first = self._now()
         self.take(first_id)
         yield from self._announce([*ids, first_id])
-        yield Prefilled(
+        event = Prefilled(
             t=self._now(),
             prompt_ids=ids,
             prompt_text=self.encoded.text,
@@ -203,6 +212,14 @@ class _Run:
             first_id=first_id,
             cached=cached,
         )
+        yield event
+        yield from self._observe(each.prefilled(event) for each in self.observers)
+
+    def _observe(self, observed: Iterable[Iterable[Observation]]) -> Iterator[RunEvent]:
+        for events in observed:
+            for event in events:
+                yield from self._announce(sorted(ids_of(event)))
+                yield msgspec.structs.replace(event, t=self._now())
 
     def _announce(self, ids: Sequence[int]) -> Iterator[Tokens]:
         new = sorted(set(ids) - self.announced)

@@ -4,7 +4,8 @@ One event is one JSON line. Every line has ``v`` (schema version), ``type`` and 
 the run started). Readers ignore fields and types they do not know and refuse another major version.
 
 A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefilled``,
-``round``*, ``finished``; ``failed`` ends either. ``tokens`` comes before the first event
+``round``*, ``finished``, and where it was asked for ``checked``; ``failed`` ends either. ``finding`` and
+``divergence`` come whenever there is one. ``tokens`` comes before the first event
 that uses an id not announced before, so a trace can be shown without a tokenizer.
 """
 
@@ -223,6 +224,66 @@ class Divergence(Event, frozen=True):
     verdict: Literal["tie", "defect"]
 
 
+class LayerCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Something one layer of the engine holds or computes, against the target alone.
+
+    ``round``: after which it was compared, None for the prefill. ``what``: ``output`` is of the layer,
+    ``features`` are what the drafter reads, the others are what the caches hold. ``error``: largest relative
+    difference (norm of the difference / norm of the target alone's); ``tolerance``: the most that a change of
+    kernel and batch shape explains.
+    """
+
+    layer: int
+    kind: str
+    what: Literal["output", "features", "keys", "values", "window", "state"]
+    round: int | None
+    error: float
+    tolerance: float
+
+
+class Checked(Event, frozen=True):
+    """What the oracle found of the answer finished last: its text, replayed through the target alone.
+
+    ``positions``: of the answer, ``compared``: of these. ``noise``: the largest change of a token's lead that
+    was measured on this model and device, below which a divergence is a ``tie``. ``first``: the first
+    divergence; ``layer``: the first layer that left its tolerance, of ``layers`` comparisons; ``drift``:
+    round, and relative error of the recurrent state after it. ``sequential``: whether the text was also
+    decoded token by token, not only read.
+    """
+
+    oracle: Literal["sample", "full"]
+    verdict: Literal["identical", "ties", "defect"]
+    positions: int
+    compared: int
+    ties: int
+    defects: int
+    noise: float
+    seconds: float
+    first: Divergence | None = None
+    layer: LayerCheck | None = None
+    layers: int = 0
+    drift: list[tuple[int, float]] = []
+    sequential: bool = False
+
+
+class Finding(Event, frozen=True):
+    """Something a detector noticed, before, during or after an answer.
+
+    ``cause``: a name of ``engine.causes``. ``severity``: a ``defect`` makes the text wrong or drafting
+    worthless, a ``warning`` may, a ``note`` explains. ``round``: the first it shows in, None when it does not
+    depend on rounds. ``seen``: what was seen, with the numbers; ``why``: why it matters; ``todo``: what to
+    do. ``evidence``: the numbers by name.
+    """
+
+    cause: str
+    severity: Literal["note", "warning", "defect"]
+    seen: str
+    why: str
+    todo: str
+    round: int | None = None
+    evidence: dict[str, str | int | float | bool | list[int | float | str] | None] = {}
+
+
 class MemoryUse(Event, frozen=True):
     """Memory of the GPU (``of`` = device) or of the engine's process: now, and at most since last asked."""
 
@@ -247,11 +308,23 @@ class Lane(Event, frozen=True):
     """
 
     lane: int
-    event: Tokens | Prefilled | Round | Finished | Failed
+    event: Tokens | Prefilled | Round | Finished | Divergence | Checked | Finding | Failed
 
 
 AnyEvent = (
-    Loading | Loaded | Tokens | Prefilled | Round | Finished | Divergence | MemoryUse | Floor | Failed | Lane
+    Loading
+    | Loaded
+    | Tokens
+    | Prefilled
+    | Round
+    | Finished
+    | Divergence
+    | Checked
+    | Finding
+    | MemoryUse
+    | Floor
+    | Failed
+    | Lane
 )
 
 
@@ -271,6 +344,8 @@ _KNOWN = {
     "round",
     "finished",
     "divergence",
+    "checked",
+    "finding",
     "memoryuse",
     "floor",
     "failed",

@@ -20,6 +20,7 @@ from engine.event_check import check_event
 from engine.events import (
     AnyEvent,
     Candidates,
+    Checked,
     Divergence,
     Failed,
     Finished,
@@ -275,6 +276,8 @@ def ids_of(event: AnyEvent) -> set[int]:
             return set(event.output_ids)
         case Divergence():
             return {event.id, event.target_id}
+        case Checked():
+            return ids_of(event.first) if event.first is not None else set()
         case Round():
             ids = {event.root_id, *event.nodes.ids, *event.target.ids, *event.committed_ids}
             if event.bonus_id is not None:

@@ -7,15 +7,18 @@ from typing import Literal, Required, TypedDict, get_args
 
 import msgspec
 
+from engine.causes import check_faults
 from engine.errors import EngineError
 
 Mode = Literal["ar", "chain", "tree"]
 Verify = Literal["solve", "sequential", "naive"]
+Oracle = Literal["off", "sample", "full"]
 Device = Literal["auto", "cpu", "cuda"]
 DType = Literal["auto", "float32", "bfloat16", "float16", "float64"]
 
 MODES: tuple[str, ...] = get_args(Mode)
 VERIFY_BACKENDS: tuple[str, ...] = get_args(Verify)
+ORACLES: tuple[str, ...] = get_args(Oracle)
 DTYPES: tuple[str, ...] = get_args(DType)
 DEVICE_MAPS = ("auto",)
 QUANTIZATIONS = ("int8", "int4", "bnb-int8", "bnb-nf4")
@@ -90,6 +93,8 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         stop: strings that end the answer; the string itself is not part of it.
         detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` each). Like
             ``mode`` and ``budget`` it can change between two rounds.
+        oracle: compare the text with the target alone (``engine.oracle``): not, some positions, all of them.
+        inject: faults to plant, names of ``engine.causes``: for checking the detectors, and for showing.
     """
 
     mode: Mode = "tree"
@@ -105,6 +110,8 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_new_tokens: int = 1024
     stop: tuple[str, ...] = ()
     detail: bool = False
+    oracle: Oracle = "off"
+    inject: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise ``EngineError("bad_setting")`` for the first value of another type or out of range."""
@@ -112,7 +119,10 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise _bad("mode", self.mode, "one of " + ", ".join(MODES))
         if self.verify not in VERIFY_BACKENDS:
             raise _bad("verify", self.verify, "one of " + ", ".join(VERIFY_BACKENDS))
+        if self.oracle not in ORACLES:
+            raise _bad("oracle", self.oracle, "one of " + ", ".join(ORACLES))
         self._check_types()
+        check_faults(self.inject)
         if not 1 <= self.budget <= MAX_BUDGET:
             raise _bad("budget", self.budget, f"a whole number from 1 to {MAX_BUDGET}")
         if self.block_size is not None and self.block_size < 2:
