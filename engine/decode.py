@@ -100,7 +100,7 @@ class _Run:
 
     def _events(self) -> Iterator[RunEvent]:
         session = self.pair.session
-        start = Start(self.pair, self.messages, self.encoded, self.settings)
+        start = Start(self.pair, self.messages, self.encoded, self.settings, self.pair, self.control)
         try:
             yield from self._observe(each.started(start) for each in self.observers)
             yield from self._prefill()

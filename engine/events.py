@@ -4,9 +4,9 @@ One event is one JSON line. Every line has ``v`` (schema version), ``type`` and 
 the run started). Readers ignore fields and types they do not know and refuse another major version.
 
 A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefilled``,
-``round``*, ``finished``, and where it was asked for ``checked``; ``failed`` ends either. ``finding`` and
-``divergence`` come whenever there is one. ``tokens`` comes before the first event
-that uses an id not announced before, so a trace can be shown without a tokenizer.
+``round``*, ``finished``, and where it was asked for ``checking``* ``checked``; ``failed`` ends either.
+``finding`` and ``divergence`` come whenever there is one. ``tokens`` comes before the first event that uses
+an id not announced before, so a trace can be shown without a tokenizer.
 """
 
 from __future__ import annotations
@@ -248,11 +248,13 @@ class Checked(Event, frozen=True):
     was measured on this model and device, below which a divergence is a ``tie``. ``first``: the first
     divergence; ``layer``: the first layer that left its tolerance, of ``layers`` comparisons; ``drift``:
     round, and relative error of the recurrent state after it. ``sequential``: whether the text was also
-    decoded token by token, not only read.
+    decoded token by token, not only read. ``verdict``: ``unchecked`` where nothing was compared, which ``reason``
+    explains. ``gap_change``: the largest change of a top-1 minus top-2 logit where both chose the same token,
+    and ``gap_round``: the first round in which one is above ``noise``, None if there is none.
     """
 
     oracle: Literal["sample", "full"]
-    verdict: Literal["identical", "ties", "defect"]
+    verdict: Literal["identical", "ties", "defect", "unchecked"]
     positions: int
     compared: int
     ties: int
@@ -264,6 +266,17 @@ class Checked(Event, frozen=True):
     layers: int = 0
     drift: list[tuple[int, float]] = []
     sequential: bool = False
+    gap_change: float = 0.0
+    gap_round: int | None = None
+    reason: str = ""
+
+
+class Checking(Event, frozen=True):
+    """Progress of the oracle: ``done`` of ``total`` positions are compared; ``stage`` is under way."""
+
+    stage: str
+    done: int
+    total: int
 
 
 class Finding(Event, frozen=True):
@@ -308,7 +321,7 @@ class Lane(Event, frozen=True):
     """
 
     lane: int
-    event: Tokens | Prefilled | Round | Finished | Divergence | Checked | Finding | Failed
+    event: Tokens | Prefilled | Round | Finished | Divergence | Checking | Checked | Finding | Failed
 
 
 AnyEvent = (
@@ -319,6 +332,7 @@ AnyEvent = (
     | Round
     | Finished
     | Divergence
+    | Checking
     | Checked
     | Finding
     | MemoryUse
@@ -344,6 +358,7 @@ _KNOWN = {
     "round",
     "finished",
     "divergence",
+    "checking",
     "checked",
     "finding",
     "memoryuse",

@@ -10,26 +10,35 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.events import Checked, Divergence, Finding, Prefilled, Round
+from engine.events import Checked, Checking, Divergence, Finding, Prefilled, Round
 
 if TYPE_CHECKING:
     from engine.codec import EncodedPrompt
+    from engine.control import Control
     from engine.pair import Pair
     from engine.rounds import RoundResult
     from engine.settings import DecodeSettings, Message
     from engine.static.result import StaticResult
 
-Observation = Finding | Divergence | Checked
+Observation = Finding | Divergence | Checking | Checked
 
 
 @dataclass(frozen=True)
 class Start:
-    """What an answer begins with."""
+    """What an answer begins with.
+
+    Attributes:
+        pair: what decodes.
+        given: the pair as it was loaded: what ``pair`` would be without the faults planted in it.
+        control: tells whether the answer is cancelled, which long work behind it looks at too.
+    """
 
     pair: Pair
     messages: list[Message]
     encoded: EncodedPrompt
     settings: DecodeSettings
+    given: Pair
+    control: Control
 
 
 class Observer:
