@@ -210,12 +210,12 @@ class Finished(Event, frozen=True):
 class Divergence(Event, frozen=True):
     """A token of the answer under way, or of the last one, that the target alone would not have written.
 
-    ``round``: the one that committed it; ``node``: at whose row the choice was made, -1 is the root;
-    ``position``: absolute; ``id``: the token, ``target_id``: what the target alone writes there; ``gap``: its
-    top-1 minus top-2 logit. ``verdict``: whether the change of kernel and batch shape explains it.
+    ``round``: the one that committed it, None for the prefill; ``node``: at whose row the choice was made, -1
+    is the root; ``position``: absolute; ``id``: the token, ``target_id``: what the target alone writes there;
+    ``gap``: its top-1 minus top-2 logit. ``verdict``: whether a change of kernel explains it.
     """
 
-    round: int
+    round: int | None
     node: int
     position: int
     id: int
@@ -248,9 +248,10 @@ class Checked(Event, frozen=True):
     was measured on this model and device, below which a divergence is a ``tie``. ``first``: the first
     divergence; ``layer``: the first layer that left its tolerance, of ``layers`` comparisons; ``drift``:
     round, and relative error of the recurrent state after it. ``sequential``: whether the text was also
-    decoded token by token, not only read. ``verdict``: ``unchecked`` where nothing was compared, which ``reason``
-    explains. ``gap_change``: the largest change of a top-1 minus top-2 logit where both chose the same token,
-    and ``gap_round``: the first round in which one is above ``noise``, None if there is none.
+    decoded token by token, not only read. ``verdict``: ``unchecked`` where nothing was compared, which
+    ``reason`` explains. ``gap_change``: the largest change of a top-1 minus top-2 logit where both chose the
+    same token, and ``gap_round``: the first round in which one is above ``noise``, None if there is none.
+    ``rounds``: first and last of every run of rounds that were compared.
     """
 
     oracle: Literal["sample", "full"]
@@ -268,6 +269,7 @@ class Checked(Event, frozen=True):
     sequential: bool = False
     gap_change: float = 0.0
     gap_round: int | None = None
+    rounds: list[tuple[int, int]] = []
     reason: str = ""
 
 
