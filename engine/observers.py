@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from engine.detectors.live import FromEvents, Together
 from engine.observer import Observer
 from engine.settings import DecodeSettings
 
 
 def observers(settings: DecodeSettings) -> list[Observer]:
     """Those that look at an answer with these settings, in the order in which they are asked."""
-    return []
+    return [Together([FromEvents()])]

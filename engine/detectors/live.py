@@ -1,0 +1,78 @@
+"""Detectors as observers of an answer. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from engine.detectors.detector import AnswerEvent
+from engine.detectors.from_events import new_detectors
+from engine.events import Finding, Prefilled, Round
+from engine.observer import Observation, Observer, Start
+
+if TYPE_CHECKING:
+    from engine.codec import Codec
+    from engine.rounds import RoundResult
+    from engine.static.result import StaticResult
+
+
+class Together(Observer):
+    """Several observers as one, which names every cause once an answer: where it shows first."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = observers
+        self._named: set[str] = set()
+
+    def started(self, start: Start) -> Iterator[Observation]:
+        for each in self._observers:
+            yield from self._new(each.started(start))
+
+    def prefilled(self, event: Prefilled) -> Iterator[Observation]:
+        for each in self._observers:
+            yield from self._new(each.prefilled(event))
+
+    def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
+        for each in self._observers:
+            yield from self._new(each.round(event, result))
+
+    def finished(self, output: list[int]) -> Iterator[Observation]:
+        for each in self._observers:
+            yield from self._new(each.finished(output))
+
+    def _new(self, observations: Iterable[Observation]) -> Iterator[Observation]:
+        for observation in observations:
+            if isinstance(observation, Finding):
+                if observation.cause in self._named:
+                    continue
+                self._named.add(observation.cause)
+            yield observation
+
+
+class FromEvents(Observer):
+    """What the events of the answer tell by themselves."""
+
+    def __init__(self) -> None:
+        self._detectors = new_detectors()
+        self._codec: Codec | None = None
+
+    def started(self, start: Start) -> Iterable[Observation]:
+        self._codec = start.pair.codec
+        return ()
+
+    def prefilled(self, event: Prefilled) -> Iterator[Observation]:
+        assert self._codec is not None
+        yield from self._take(self._codec.tokens_event([*event.prompt_ids, event.first_id]))
+        yield from self._take(event)
+
+    def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
+        assert self._codec is not None
+        yield from self._take(self._codec.tokens_event(event.committed_ids))
+        yield from self._take(event)
+
+    def finished(self, output: list[int]) -> Iterator[Observation]:
+        for each in self._detectors:
+            yield from each.end()
+
+    def _take(self, event: AnswerEvent) -> Iterator[Observation]:
+        for each in self._detectors:
+            yield from each.take(event)
