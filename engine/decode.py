@@ -18,6 +18,7 @@ from engine.codec import EncodedPrompt, prompt_too_long
 from engine.control import Control, no_drafter
 from engine.errors import EngineError
 from engine.events import Finished, Prefilled, Round, Tokens
+from engine.faults.planting import plant
 from engine.observer import Observation, Start
 from engine.observers import observers
 from engine.pair import Pair
@@ -58,6 +59,8 @@ def generate(
             at once; ``pair_in_use`` instead of the first event; ``not_finite`` whenever it turns up.
     """
     settings = _settings(settings or DecodeSettings(), overrides)
+    if settings.inject:
+        pair, settings = plant(pair, settings)
     messages = _messages(prompt)
     _check_drafter(pair, settings)
     control = control or Control()

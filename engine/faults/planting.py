@@ -1,0 +1,96 @@
+"""Gives a run a pair with faults in it.
+
+Faults are copies and subclasses of a pair's parts, made for one run: the pair itself, its caches and every
+class stay as they are, so that healthy and faulty runs can alternate in one process.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from engine.errors import EngineError
+from engine.faults import drafter_block
+from engine.faults.catalogue import FAULTS, Need
+from engine.pair import Pair
+from engine.settings import DecodeSettings
+
+
+class Planting:
+    """The parts of a run that faults may change: a pair of copies with caches of its own.
+
+    Attributes:
+        pair: its target, drafter and codec are shallow copies, its session and caches are new; the weights
+            are the original's and must not be written to.
+        settings: of the run; a fault may replace them.
+    """
+
+    def __init__(self, pair: Pair, settings: DecodeSettings) -> None:
+        self.settings = settings
+        self.pair = dataclasses.replace(
+            pair,
+            target=copy.copy(pair.target),
+            drafter=copy.copy(pair.drafter),
+            codec=copy.copy(pair.codec),
+            on_device=False,
+        )
+
+    def vary(self, part: object, variant: type) -> None:
+        """Make ``part``, one of this planting's own, an object of its class varied by ``variant``.
+
+        ``variant`` overrides methods and reaches the class's own by ``super()``; several faults can vary one
+        part.
+        """
+        own = type(part)
+        part.__class__ = type(f"{variant.__name__}{own.__name__}", (variant, own), {})
+
+
+Plant = Callable[[Planting], None]
+
+PLANTS: dict[str, Plant] = {**drafter_block.PLANTS}
+"""How each fault of the catalogue is planted."""
+
+
+def plant(pair: Pair, settings: DecodeSettings) -> tuple[Pair, DecodeSettings]:
+    """The pair and the settings of a run with the faults of ``settings.inject``.
+
+    Raises:
+        EngineError: ``bad_setting`` for a fault that cannot show in this run.
+    """
+    planting = Planting(pair, settings)
+    for name in dict.fromkeys(settings.inject):
+        _check_needs(name, pair, settings)
+        PLANTS[name](planting)
+    return planting.pair, planting.settings
+
+
+def _check_needs(name: str, pair: Pair, settings: DecodeSettings) -> None:
+    if name not in FAULTS:
+        raise _refused(name, "there is no way to plant it", "Leave it away.")
+    for need in FAULTS[name].needs:
+        met, hint = _NEEDS[need]
+        if not met(pair, settings):
+            raise _refused(name, f"it needs {_NAMES[need]}", hint)
+
+
+def _refused(name: str, why: str, hint: str) -> EngineError:
+    return EngineError("bad_setting", f"The fault {name} cannot be planted here: {why}.", hint)
+
+
+_NAMES: dict[Need, str] = {
+    "drafter": "a drafter at work",
+    "branches": "trees",
+    "hybrid": "a target with recurrent layers",
+    "template": "a chat template",
+}
+_NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
+    "drafter": (lambda pair, settings: pair.drafter and settings.mode != "ar", "Use --mode tree or chain."),
+    "branches": (lambda pair, settings: pair.drafter and settings.mode == "tree", "Use --mode tree."),
+    "hybrid": (
+        lambda pair, settings: "linear_attention" in pair.target.layer_kinds,
+        "Choose a hybrid target, for example the demo.",
+    ),
+    "template": (lambda pair, settings: pair.codec.has_template, "Choose a target with a chat template."),
+}
