@@ -42,12 +42,17 @@ def device(plain: Pair) -> Pair:
     return pair
 
 
+@pytest.fixture(scope="module")
+def bias(plain: Pair) -> torch.Tensor:
+    """What the target writes often, (V,). The graphs read it from where it is as long as they are there."""
+    text = torch.tensor(ids(plain, PROMPTS[0], mode="ar"), device="cuda")
+    return 4.0 * (torch.bincount(text, minlength=VOCAB) > 1)
+
+
 @pytest.fixture(autouse=True)
-def knowing_drafter(plain: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def knowing_drafter(bias: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random drafters are never right; this one leans towards what the target writes often."""
     logits = Drafter.logits
-    text = torch.tensor(ids(plain, PROMPTS[0], mode="ar"), device="cuda")
-    bias = 4.0 * (torch.bincount(text, minlength=VOCAB) > 1)
 
     def biased(self: Drafter, hidden: torch.Tensor, head: torch.nn.Module) -> torch.Tensor:
         return logits(self, hidden, head) + bias
