@@ -102,29 +102,82 @@ class DeltaState:
     """Conv window (K - 1, C) and recurrent state (H, dk, dv) of one gated-delta layer.
 
     Neither tensor is ever written in place: a snapshot is a reference.
+
+    Attributes:
+        rows, index, path: for whoever wants to know what the last pass and commit really used: the rows that
+            the recurrence ran over, the gather index of the convolution (R, K), the path committed.
     """
 
     def __init__(self) -> None:
         self.window: Tensor | None = None
         self.state: Tensor | None = None
+        self.rows: Rows | None = None
+        self.index: Tensor | None = None
+        self.path: Tensor | None = None
         self._inputs: Tensor | None = None
-        self._index: Tensor | None = None
         self._state_after: StateAfter | None = None
 
-    def hold(self, inputs: Tensor, index: Tensor, state_after: StateAfter) -> None:
+    def hold(self, inputs: Tensor, index: Tensor, state_after: StateAfter, rows: Rows) -> None:
         """Keep what a commit of pending rows needs: the conv inputs (K - 1 + R, C), their gather index
         (R, K), and the state after any path."""
-        self._inputs, self._index, self._state_after = inputs, index, state_after
+        self._inputs, self._state_after = inputs, state_after
+        self.index, self.rows = index, rows
 
     def commit(self, path: Tensor) -> None:
-        """The last row of ``path`` becomes the end of the committed text."""
+        """The last row of ``path`` becomes the end of the committed text.
+
+        Outside of inference mode: the tensors then count how often they are written, which must stay once.
+        """
         assert self._inputs is not None
-        assert self._index is not None
+        assert self.index is not None
         assert self._state_after is not None
         path = path.to(self._inputs.device)
-        self.window = self._inputs[self._index[path[-1], 1:]]
-        self.state = self._state_after(path)
-        self._inputs = self._index = self._state_after = None
+        self.window = self._inputs[self.index[path[-1], 1:]]
+        state = self._state_after(path)
+        self.state = state.clone() if state.is_inference() else state
+        self.path = path
+        self._inputs = self._state_after = None
+
+    def mark(self) -> Mark:
+        """What ``changed_since`` compares with."""
+        return self.window, _writes(self.window), self.state, _writes(self.state)
+
+    def changed_since(self, mark: Mark) -> bool:
+        """Whether window or state were replaced or written to."""
+        window, window_writes, state, state_writes = mark
+        same = self.window is window and self.state is state
+        return not same or _writes(window) != window_writes or _writes(state) != state_writes
+
+
+Mark = tuple[Tensor | None, int, Tensor | None, int]
+
+
+def _writes(tensor: Tensor | None) -> int:
+    """How often a tensor was written in place; 0 where it does not count that."""
+    return 0 if tensor is None or tensor.is_inference() else tensor._version
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What the last pass through the target really used and gave: references, for whoever looks at a run.
+
+    Attributes:
+        ids: int64 (R,), the tokens of its rows.
+        positions: int64 (R,), which the rows were rotated by.
+        tapped: the outputs (R, hidden) of the layers that the drafter reads.
+        unnormed: (R, hidden), the last layer's output before the final norm.
+        features: (R, layers · hidden), what the drafter is handed of them.
+        first_row: of a prefill, the first row's embedding and the output of every layer there, the last one
+            after the final norm: (layers + 1, hidden), as transformers counts hidden states.
+    """
+
+    ids: Tensor
+    rows: Rows
+    positions: Tensor
+    tapped: list[Tensor]
+    unnormed: Tensor
+    features: Tensor
+    first_row: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +193,10 @@ class TargetCache:
 
     Args:
         limit: most rows there will ever be, pending ones included.
+
+    Attributes:
+        passed: what the last pass used and gave.
+        touched: of the layers with a recurrent state, which had it changed while the last tree was verified.
     """
 
     def __init__(self, layer_kinds: list[str], limit: int | None = None) -> None:
@@ -148,6 +205,18 @@ class TargetCache:
         ]
         self.length = 0
         self.rows: Rows | None = None
+        self.passed: Pass | None = None
+        self.touched: list[int] = []
+
+    @property
+    def states(self) -> list[DeltaState]:
+        """The layers with a recurrent state, in order."""
+        return [layer for layer in self.layers if isinstance(layer, DeltaState)]
+
+    @property
+    def key_values(self) -> list[KeyValueRows]:
+        """The attention layers, in order."""
+        return [layer for layer in self.layers if isinstance(layer, KeyValueRows)]
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
@@ -171,6 +240,10 @@ class TargetCache:
             "linear_attention": None,
         }
 
+    def note(self, passed: Pass) -> None:
+        """Keep what a pass used and gave."""
+        self.passed = passed
+
     def get_seq_length(self, layer_idx: int = 0) -> int:
         return self.length
 
@@ -179,17 +252,19 @@ class TargetCache:
         assert isinstance(layer, DeltaState)
         return layer
 
-    @torch.inference_mode()
     def commit(self, path: Tensor) -> None:
         """Commit the rows of ``path`` (int64, from the pass's first row down) in every layer."""
-        for layer in self.layers:
-            layer.commit(path)
+        with torch.inference_mode(False), torch.no_grad():
+            for state in self.states:
+                state.commit(path)
+        with torch.inference_mode():
+            for rows in self.key_values:
+                rows.commit(path)
         self.length += int(path.shape[0])
         self.rows = None
 
     def snapshot(self) -> Snapshot:
-        states = [layer for layer in self.layers if isinstance(layer, DeltaState)]
-        return Snapshot(self.length, tuple((layer.window, layer.state) for layer in states))
+        return Snapshot(self.length, tuple((layer.window, layer.state) for layer in self.states))
 
     def clear(self) -> None:
         """Forget the text, keep the buffers."""

@@ -59,6 +59,7 @@ def generate(
             at once; ``pair_in_use`` instead of the first event; ``not_finite`` whenever it turns up.
     """
     settings = _settings(settings or DecodeSettings(), overrides)
+    given = pair
     if settings.inject:
         pair, settings = plant(pair, settings)
     messages = _messages(prompt)
@@ -69,7 +70,7 @@ def generate(
     control.restrict(MODES if pair.drafter else ("ar",))
     encoded = pair.codec.encode_chat(messages, settings.thinking, context=pair.target.context_length)
     _check_length(pair, encoded)
-    return _Run(pair, messages, encoded, settings, control).events()
+    return _Run(pair, given, messages, encoded, settings, control).events()
 
 
 class _Run:
@@ -78,12 +79,14 @@ class _Run:
     def __init__(
         self,
         pair: Pair,
+        given: Pair,
         messages: list[Message],
         encoded: EncodedPrompt,
         settings: DecodeSettings,
         control: Control,
     ) -> None:
-        self.pair, self.messages, self.encoded = pair, messages, encoded
+        self.pair, self.given = pair, given
+        self.messages, self.encoded = messages, encoded
         self.settings, self.control = settings, control
         self.sampler = Sampler(
             settings.temperature, settings.top_p, settings.top_k, settings.min_p, settings.seed
@@ -103,7 +106,7 @@ class _Run:
 
     def _events(self) -> Iterator[RunEvent]:
         session = self.pair.session
-        start = Start(self.pair, self.messages, self.encoded, self.settings, self.pair, self.control)
+        start = Start(self.pair, self.messages, self.encoded, self.settings, self.given, self.control)
         try:
             yield from self._observe(each.started(start) for each in self.observers)
             yield from self._prefill()
@@ -115,7 +118,9 @@ class _Run:
                 yield from self._observe(each.round(event, result) for each in self.observers)
         except GeneratorExit:
             raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, EngineError):
+                yield from self._observe(each.failed(error) for each in self.observers)
             # Pending rows or half a prefill: nothing in the caches can be relied on.
             session.reset()
             raise
@@ -133,7 +138,8 @@ class _Run:
                 self.reason = "cancelled"
                 return
             session, root_id = self.pair.session, self.output[-1]
-            result = decode_round(session, root_id, settings, self.sampler, self._room(), self.take)
+            room, stages = self._room(), self.pair.stages
+            result = decode_round(session, root_id, settings, self.sampler, room, self.take, stages)
             yield result, settings
 
     def _on_device(self) -> bool:
@@ -177,7 +183,7 @@ class _Run:
     def take(self, token_id: int) -> bool:
         """Append one token to the text; True when the answer ends with it."""
         self.output.append(token_id)
-        if token_id in self.pair.codec.stop_ids or self.stream.push(token_id):
+        if self.pair.stages.ends(token_id, self.pair.codec.stop_ids) or self.stream.push(token_id):
             self.reason = "stop"
         elif len(self.output) >= self.settings.max_new_tokens or self._room() <= 0:
             self.reason = "length"

@@ -93,19 +93,20 @@ def delta_forward(module: Any, hidden: Tensor, cache: TargetCache) -> Tensor:
     rows, layer = cache.rows.to(hidden.device), cache.delta(module.layer_idx)
     backend = rows.backend
     if backend == "naive":
-        rows = rows.as_chain()
+        rows = rows.as_chain
     hidden = hidden[0]
     inputs = PROJECTIONS[type(module).__name__](module, hidden)
     mixed, window, index = _convolve(module, inputs.qkv, rows, layer)
     delta = _recurrence(module, inputs, mixed)
-    state = layer.state
-    if state is None:
+    if layer.state is None:
         state = delta.q.new_zeros(delta.q.shape[1], delta.q.shape[2], delta.v.shape[2])
+    else:
+        state = layer.state.to(delta.q.dtype)
     if backend == "naive":
         # Nothing is ever rolled back: whatever is accepted, the window and state end at the last row.
         index = index[-1:].expand(len(rows), -1)
     out, state_after = _run(delta, rows, state, backend)
-    layer.hold(window, index, state_after)
+    layer.hold(window, index, state_after, rows)
     gate = inputs.z.reshape(-1, module.head_v_dim)
     normed = module.norm(out.reshape(-1, module.head_v_dim).to(hidden.dtype), gate)
     projected: Tensor = module.out_proj(normed.reshape(1, len(rows), -1))
@@ -119,7 +120,7 @@ def _convolve(module: Any, fresh: Tensor, rows: Rows, layer: DeltaState) -> tupl
         kept = weight.shape[1] - 1
         window = layer.window if layer.window is not None else fresh.new_zeros(kept, fresh.shape[1])
         inputs = torch.cat((window, fresh))
-        index = causal_conv.gather_index(rows.parents, kept)
+        index = rows.conv_index(kept)
         mixed = causal_conv.convolve(inputs, index, weight, module.conv1d.bias)
     return F.silu(mixed).to(fresh.dtype), inputs, index
 

@@ -33,6 +33,9 @@ class DrafterContext:
 
     The buffers have room beyond ``length``: a forward writes its block's rows there, and the next
     ``extend`` or block writes over them. They grow by doubling, up to ``limit`` rows if there is one.
+
+    Attributes:
+        positions: int64 (B,), where the slots of the last block stood, for whoever wants to know.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class DrafterContext:
         limit: int | None = None,
     ) -> None:
         self.length = 0
+        self.positions: Tensor | None = None
         self._limit = limit
         shape = (1, config.num_key_value_heads, capacity, config.head_dim)
         layers = range(config.num_hidden_layers)
@@ -113,6 +117,10 @@ class Drafter(nn.Module):
         ids[0, 0] = root_id
         return ids
 
+    def block_positions(self, length: int, size: int) -> Tensor:
+        """Positions of a block of ``size`` slots behind a context of ``length`` rows: int64 (B,)."""
+        return torch.arange(length, length + size, device=self.device)
+
     def embed(self, ids: Tensor, weight: Tensor) -> Tensor:
         """(..., hidden): rows of the target's embedding matrix (vocabulary, hidden) for ``ids`` (...)."""
         rows, scale = embedding(ids, weight), self.config.input_embedding_scale
@@ -153,7 +161,7 @@ class Drafter(nn.Module):
         length, size = context.length, block_embeddings.shape[1]
         context.reserve(length + size)
         hidden = block_embeddings.to(self.dtype)
-        positions = torch.arange(length, length + size, device=self.device)
+        positions = context.positions = self.block_positions(length, size)
         angles = self.rotary(positions[None], self.dtype)
         for index, layer in enumerate(self._layers()):
             first, mask = self._block_mask(index, length, positions)

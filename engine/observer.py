@@ -15,6 +15,7 @@ from engine.events import Checked, Checking, Divergence, Finding, Prefilled, Rou
 if TYPE_CHECKING:
     from engine.codec import EncodedPrompt
     from engine.control import Control
+    from engine.errors import EngineError
     from engine.pair import Pair
     from engine.rounds import RoundResult
     from engine.settings import DecodeSettings, Message
@@ -55,6 +56,10 @@ class Observer:
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterable[Observation]:
         """A round is over. On the host the session's caches hold exactly the text but its last token; on the
         device (``StaticResult``) they are ahead of it and must not be touched."""
+        return ()
+
+    def failed(self, error: EngineError) -> Iterable[Observation]:
+        """The answer cannot go on; this is told before the error is. What the caches hold is unreliable."""
         return ()
 
     def finished(self, output: list[int]) -> Iterable[Observation]:

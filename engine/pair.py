@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from engine.codec import Codec
 from engine.drafter import Drafter
 from engine.events import Loaded
+from engine.rounds import Stages
 from engine.session import Session
 from engine.static.layers import capturable
 from engine.static.runner import StaticRunner
@@ -22,6 +23,7 @@ class Pair:
         drafter: None for a target alone, which decodes in mode ``ar`` only.
         on_device: decode by ``engine.static``, in rounds that never wait for the host; None where that pays,
             on a GPU.
+        stages: what rounds on the host decide by.
         session: the caches of the conversation decoded last, reused when the next prompt extends it.
     """
 
@@ -30,6 +32,7 @@ class Pair:
     codec: Codec
     info: Loaded
     on_device: bool | None = None
+    stages: Stages = field(default_factory=Stages)
     session: Session = field(init=False)
     _runners: list[StaticRunner] = field(init=False, default_factory=list)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -122,6 +122,26 @@ class RoundResult:
         )
 
 
+class Stages:
+    """The decisions of a round on the host, so that a planted fault can take others."""
+
+    def build(self, draft_logits: Tensor | None, settings: DecodeSettings, device: torch.device) -> DraftTree:
+        """The tree to verify."""
+        return build(draft_logits, settings, device)
+
+    def walk(self, tree: DraftTree, choices: Tensor) -> tuple[list[int], int]:
+        """The accepted path and the bonus token."""
+        return follow_verified_tree(tree, choices)
+
+    def ends(self, token_id: int, stop_ids: Collection[int]) -> bool:
+        """Whether the answer ends with this token."""
+        return token_id in stop_ids
+
+    def tell(self, result: RoundResult) -> RoundResult:
+        """The result as it is told."""
+        return result
+
+
 def decode_round(
     session: Session,
     root_id: int,
@@ -129,6 +149,7 @@ def decode_round(
     sampler: Sampler,
     room: int,
     take: Callable[[int], bool],
+    stages: Stages = Stages(),  # noqa: B008
 ) -> RoundResult:
     """Decode one round and commit it.
 
@@ -142,15 +163,15 @@ def decode_round(
     with clock.stage("draft"):
         draft_logits = draft(session, root_id, settings, room)
     with clock.stage("build"):
-        tree = build(draft_logits, settings, session.target.device)
+        tree = stages.build(draft_logits, settings, session.target.device)
     with clock.stage("verify"):
         target_logits = session.verify(root_id, tree, settings.verify)
     with clock.stage("walk"):
         choices = session.target.agree(choose(target_logits, tree, sampler, position))
-        accepted, bonus = follow_verified_tree(tree, choices)
+        accepted, bonus = stages.walk(tree, choices)
     with clock.stage("commit"):
         committed, accepted = commit(session, root_id, tree, accepted, bonus, take)
-    return RoundResult(
+    result = RoundResult(
         position=position,
         root_id=root_id,
         tree=tree,
@@ -164,6 +185,7 @@ def decode_round(
         drafter_top=top_rows(draft_logits) if settings.detail and draft_logits is not None else None,
         target_top=top_rows(target_logits) if settings.detail else None,
     )
+    return stages.tell(result)
 
 
 def draft(session: Session, root_id: int, settings: DecodeSettings, room: int) -> Tensor | None:

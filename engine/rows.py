@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from engine import causal_conv
 from engine.ddtree import DraftTree
 from engine.settings import Verify
 
@@ -28,6 +30,7 @@ class Rows:
     depths: Tensor
     visible: Tensor
     backend: Verify | None
+    _conv_index: Tensor | None = field(default=None, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return int(self.parents.shape[0])
@@ -47,11 +50,21 @@ class Rows:
         """The same rows for a layer on ``device``."""
         if self.parents.device == device:
             return self
-        return Rows(self.parents.to(device), self.depths.to(device), self.visible.to(device), self.backend)
+        return type(self)(
+            self.parents.to(device), self.depths.to(device), self.visible.to(device), self.backend
+        )
 
+    @cached_property
     def as_chain(self) -> Rows:
         """The same number of rows, each taken for the child of the one before."""
         return Rows.chain(len(self), self.parents.device)
+
+    def conv_index(self, window: int) -> Tensor:
+        """``causal_conv.gather_index`` of the rows, made once for all layers."""
+        if self._conv_index is None or self._conv_index.shape[1] != window + 1:
+            object.__setattr__(self, "_conv_index", causal_conv.gather_index(self.parents, window))
+        assert self._conv_index is not None
+        return self._conv_index
 
     def attention_mask(self, committed: int, window: int | None = None) -> Tensor:
         """Which keys each row attends to: bool (1, 1, R, committed + R).

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -23,8 +24,28 @@ from engine.settings import Verify
 from engine.target import Target, Verified
 
 
+@dataclass(frozen=True)
+class Drafted:
+    """What the drafter was really given last: references, for whoever looks at a run.
+
+    Attributes:
+        block: int64 (1, B), the ids of its block.
+        positions: int64 (B,), of the block's slots.
+        context_rows: rows in its context.
+    """
+
+    block: Tensor
+    positions: Tensor | None
+    context_rows: int
+
+
 class Session:
-    """Caches that only ever hold committed text."""
+    """Caches that only ever hold committed text.
+
+    Attributes:
+        drafted: what the last draft used, None before the first.
+        kept: the features (rows, F) that the last commit put aside for the drafter.
+    """
 
     def __init__(self, target: Target, drafter: Drafter | None) -> None:
         self.target = target
@@ -63,6 +84,8 @@ class Session:
         self._features: list[Tensor] = []
         self._snapshot: Snapshot | None = None
         self._verified: Verified | None = None
+        self.drafted: Drafted | None = None
+        self.kept: Tensor | None = None
 
     def rewind(self, prompt_ids: Sequence[int]) -> int:
         """Keep what the new prompt shares with the caches; how many tokens that is.
@@ -123,6 +146,7 @@ class Session:
         block = self.drafter.block_ids(root_id, self.target.device, block_size)
         embedded = self.target.embed(block) * self.drafter.config.input_embedding_scale
         hidden = self.drafter(embedded, self.context)
+        self.drafted = Drafted(block, self.context.positions, self.context.length)
         logits = self.drafter.logits(hidden, self.target.head)[0].to(self.target.device)
         return self.target.agree(logits if logits.dtype == torch.float64 else logits.float())
 
@@ -138,9 +162,14 @@ class Session:
         assert self._verified is not None
         path = torch.tensor(rows, device=self.target.device)
         self.cache.commit(path)
-        self._features.append(self._verified.features[path])
+        self.kept = self.accepted_features(self._verified.features, path)
+        self._features.append(self.kept)
         self._verified = None
         self.ids += ids
+
+    def accepted_features(self, features: Tensor, path: Tensor) -> Tensor:
+        """Of a pass's features (R, F), those of the rows of ``path``, for the drafter."""
+        return features[path]
 
     def take_back(self, features: Tensor, ids: list[int]) -> None:
         """The text went on elsewhere, in these buffers: ``ids`` are all tokens the target's cache holds, and

@@ -18,7 +18,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine import delta_layer
 from engine.attention import attend
-from engine.cache import TargetCache, TreeMask
+from engine.cache import DeltaState, Pass, TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.kernels.backend import wide
@@ -147,8 +147,16 @@ class Target:
     def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
         """Run the root and all nodes in one pass; their rows are pending until ``cache.commit``."""
         ids = torch.cat((tree.token_ids.new_tensor([root_id]), tree.token_ids))
-        hidden, features = self.forward(cache, ids, Rows.tree(tree, backend))
+        states = cache.states
+        marks = [state.mark() for state in states]
+        hidden, features = self.forward(cache, ids, self.tree_rows(tree, backend))
+        changed = map(DeltaState.changed_since, states, marks)
+        cache.touched = [place for place, touched in enumerate(changed) if touched]
         return Verified(_widened(self.logits(hidden)), features)
+
+    def tree_rows(self, tree: DraftTree, backend: Verify) -> Rows:
+        """The rows of a pass over a tree."""
+        return Rows.tree(tree, backend)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token embeddings, as the drafter's block takes them: (..., hidden)."""
@@ -167,9 +175,9 @@ class Target:
         positions = cache.positions()[None]
         angles = self.rotary_angles(hidden, positions)
         masks = cache.attention_masks(self._window)
-        outputs: dict[int, Tensor] = {}
+        outputs = [hidden[0]]  # as transformers counts hidden states: layer i's output is number i + 1
         with self._our_attention():
-            for number, (layer, kind) in enumerate(zip(self._layers, self.layer_kinds, strict=True)):
+            for layer, kind in zip(self._layers, self.layer_kinds, strict=True):
                 hidden = layer(
                     hidden,
                     position_embeddings=angles,
@@ -178,11 +186,46 @@ class Target:
                     use_cache=True,
                     **{self._cache_argument: cache},
                 )
-                outputs[number] = hidden[0]
-        hidden = self.model.model.norm(hidden).to(self.device)
-        outputs[len(self._layers) - 1] = hidden[0]
-        features = [outputs[number].to(self.device) for number in self.tapped]
-        return hidden[0], torch.cat(features, dim=-1) if features else hidden[0, :, :0]
+                outputs.append(hidden[0])
+        unnormed = outputs[-1]
+        outputs[-1] = self.model.model.norm(unnormed).to(self.device)
+        features = self.features(outputs, unnormed)
+        self._note(cache, ids, positions[0], outputs, unnormed, features)
+        return outputs[-1], features
+
+    def features(self, outputs: list[Tensor], unnormed: Tensor) -> Tensor:
+        """What the drafter reads of a pass: (R, layers · hidden).
+
+        Args:
+            outputs: (R, hidden) each, the embeddings and every layer's output, the last one after the final
+                norm.
+            unnormed: that before it.
+        """
+        tapped = [outputs[number + 1].to(self.device) for number in self.tapped]
+        return torch.cat(tapped, dim=-1) if tapped else outputs[-1][:, :0]
+
+    def _note(
+        self,
+        cache: TargetCache,
+        ids: Tensor,
+        positions: Tensor,
+        outputs: list[Tensor],
+        unnormed: Tensor,
+        features: Tensor,
+    ) -> None:
+        assert cache.rows is not None
+        prefill = cache.rows.backend is None
+        cache.note(
+            Pass(
+                ids=ids,
+                rows=cache.rows,
+                positions=positions,
+                tapped=[outputs[number + 1] for number in self.tapped],
+                unnormed=unnormed,
+                features=features,
+                first_row=torch.stack([each[0].to(self.device) for each in outputs]) if prefill else None,
+            )
+        )
 
     @property
     def rotary_frequencies(self) -> tuple[Tensor, float] | None:

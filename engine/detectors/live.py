@@ -12,6 +12,7 @@ from engine.observer import Observation, Observer, Start
 
 if TYPE_CHECKING:
     from engine.codec import Codec
+    from engine.errors import EngineError
     from engine.rounds import RoundResult
     from engine.static.result import StaticResult
 
@@ -34,6 +35,10 @@ class Together(Observer):
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
         for each in self._observers:
             yield from self._new(each.round(event, result))
+
+    def failed(self, error: EngineError) -> Iterator[Observation]:
+        for each in self._observers:
+            yield from self._new(each.failed(error))
 
     def finished(self, output: list[int]) -> Iterator[Observation]:
         for each in self._observers:

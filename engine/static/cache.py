@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from engine.cache import DeltaRunner, DeltaState, KeyValueRows, TargetCache, TreeMask
+from engine.cache import DeltaRunner, KeyValueRows, Pass, TargetCache, TreeMask
 from engine.kernels.attention import LayerBuffers, kv_commit, kv_write
 from engine.rows import Rows
 from engine.static.attention import PrefixMask
@@ -40,25 +40,24 @@ class StaticCache(TargetCache, DeltaRunner):
         self.device_length = length
         self.rows: Rows | None = None
         self.layers = source.layers
-        for layer in self._key_value_layers():
+        for layer in self.key_values:
             layer.reserve(capacity)
-        buffers = [part[0] for layer in self._key_value_layers() for part in layer.buffers()]
+        buffers = [part[0] for layer in self.key_values for part in layer.buffers()]
         self._buffers = LayerBuffers(buffers) if buffers else None
-        states = self._delta_states()
         self._place_of = {id(module): place for place, module in enumerate(delta_modules)}
         first: Any = delta_modules[0] if delta_modules else None
-        self.delta_memory = StaticDelta(states, first.num_k_heads) if first is not None else None
+        self.delta_memory = StaticDelta(self.states, first.num_k_heads) if first is not None else None
 
     def enter(self) -> None:
         """Take over the session's recurrent states."""
         if self.delta_memory is not None:
-            self.delta_memory.enter(self._delta_states())
+            self.delta_memory.enter(self.states)
 
     def leave(self, source: TargetCache, length: int) -> None:
         """Give the states back to the session's cache, which then holds ``length`` tokens."""
         if self.delta_memory is not None:
-            self.delta_memory.leave(self._delta_states())
-        for layer in self._key_value_layers():
+            self.delta_memory.leave(self.states)
+        for layer in self.key_values:
             layer.length = length
         source.length = length
 
@@ -110,8 +109,5 @@ class StaticCache(TargetCache, DeltaRunner):
         if self.delta_memory is not None:
             self.delta_memory.recommit(path, count)
 
-    def _key_value_layers(self) -> list[KeyValueRows]:
-        return [layer for layer in self.layers if isinstance(layer, KeyValueRows)]
-
-    def _delta_states(self) -> list[DeltaState]:
-        return [layer for layer in self.layers if isinstance(layer, DeltaState)]
+    def note(self, passed: Pass) -> None:
+        """A pass on the device leaves nothing behind but its record."""
