@@ -13,6 +13,7 @@ import msgspec
 
 from ddtree_tui.close_names import meant
 from ddtree_tui.config import SECTIONS, Config, Field, fields
+from ddtree_tui.setting_list import UNSET
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings
 
@@ -227,12 +228,13 @@ _MIGHT_BE: dict[str, Any] = {
     "device_map": "auto",
     "tp": 2,
     "quantize": "int8",
+    "paints_per_second": 5,
 }
 
 
 def _toml(field: Field) -> str:
-    """The default as TOML; of a field without one, what it might be."""
-    value = field.default
-    if value is None:
-        value = _MIGHT_BE.get(field.name, 5)
-    return msgspec.json.encode(value).decode()  # of these types, JSON is TOML
+    """The default as TOML; of a field without one, what it might be, and what holds as long as it is not."""
+    if field.default is not None:
+        return msgspec.json.encode(field.default).decode()  # of these types, JSON is TOML
+    might_be = msgspec.json.encode(_MIGHT_BE[field.name]).decode()
+    return f"{might_be}  # for instance; unless given: {UNSET[field.name]}"

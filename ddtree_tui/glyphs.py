@@ -47,7 +47,37 @@ PROBABLE = ((0.1, "o"), (0.01, "•"))
 
 MAP_CURSOR, MAP_FOUND, MAP_PATH = "◀", "◆", "✓"
 MAP_SHADES = " ░▒▓"
-"""On the map of a tall drawing: what is there, else how probable its best branch is."""
+SHADES_FROM = (0.1, 0.01, 0.001)
+"""On the map of a tall drawing: what is there, else how probable its best branch is; from these path
+probabilities on it is one shade darker."""
+
+DRAWING_MEANINGS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "in the tree",
+        (
+            ("├ 4", "a branch that leaves its row at depth 4, the 4th drafted token"),
+            (".71", "the drafter's probability of the token, given its depth"),
+        ),
+    ),
+    (
+        "in the overview: a row for each depth, a cell for each node",
+        (
+            *((glyph, f"not reached; to the drafter, its path had p {p:g} or more") for p, glyph in PROBABLE),
+            (GLYPHS[State.NOT_REACHED], "not reached, and less probable"),
+        ),
+    ),
+    (
+        "right edge: map of a tree taller than its window; a click goes there",
+        (
+            (f"{MAP_PATH} {MAP_CURSOR} {MAP_FOUND}", "the accepted path, the cursor, what was searched for"),
+            (
+                " ".join(reversed(MAP_SHADES[1:])),
+                f"branches; the best one's path has p {', '.join(f'{p:g}' for p in SHADES_FROM)} or more",
+            ),
+        ),
+    ),
+)
+"""What else is to be seen in a drawing of a draft tree, by where that is."""
 
 WRONG = "WRONG ON HYBRIDS: verify=naive"
 """Told wherever hybrid targets are verified the wrong way on purpose."""

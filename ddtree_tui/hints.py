@@ -13,7 +13,8 @@ class Situation:
     """What the keys depend on. ``typing``: the prompt box has the focus; ``looking_back``: an older round is
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
     the tree; ``searching``: one types what to look for in it; ``over_a_run``: a recording is open over the
-    run; ``held``: every round waits for a key; ``reading``: the text has the focus."""
+    run; ``held``: every round waits for a key; ``reading``: the text has the focus; ``on_switch``: the knob
+    in focus is turned, not typed."""
 
     typing: bool
     busy: bool
@@ -22,6 +23,7 @@ class Situation:
     rounds: bool
     looking_back: bool
     on_knob: bool = False
+    on_switch: bool = False
     pointing: bool = False
     over_a_run: bool = False
     held: bool = False
@@ -42,7 +44,7 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
     elif situation.on_knob:
         found = [
             ("← →", "turn", ""),
-            ("Enter", "type a value", ""),
+            ("Enter", "turn" if situation.on_switch else "type a value", ""),
             ("Tab", "next", "focus_next"),
             *_prompt(),
         ]

@@ -7,11 +7,10 @@ from math import log
 from typing import NamedTuple
 
 from ddtree_tui.draft_shape import DraftShape
-from ddtree_tui.glyphs import MAP_CURSOR, MAP_FOUND, MAP_PATH, MAP_SHADES, State
+from ddtree_tui.glyphs import MAP_CURSOR, MAP_FOUND, MAP_PATH, MAP_SHADES, SHADES_FROM, State
 from ddtree_tui.tree_parts import TreeLayout
 
-SHADES_FROM = tuple(log(p) for p in (0.1, 0.01, 0.001))
-"""Path probabilities from which on a row of branches is shown darker."""
+_SHADES_FROM = tuple(log(p) for p in SHADES_FROM)
 
 
 class MapCell(NamedTuple):
@@ -54,5 +53,5 @@ def _cell(shape: DraftShape, places: set[int], cursor: int | None, found: set[in
     best = max((shape.weights[place] for place in places if place >= 0), default=None)
     if best is None:
         return MapCell(" ", "map")
-    darker = sum(best >= least for least in SHADES_FROM)
+    darker = sum(best >= least for least in _SHADES_FROM)
     return MapCell(MAP_SHADES[darker], "map")

@@ -59,6 +59,7 @@ from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.top_line import Status, TopLine
 from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import SearchInput
+from ddtree_tui.widgets.waiting import Waiting
 from ddtree_tui.widgets.welcome import Welcome
 
 SETTLE_SECONDS = 0.004
@@ -141,6 +142,7 @@ class PlaygroundApp(
         yield Welcome(examples(self.options.load.model), id="welcome")
         yield RunView(id="run")
         yield Knobs(id="knobs", recorded=self.controller.playback is not None)
+        yield Waiting(id="waiting")
         with Horizontal(id="ask"):
             yield Static("❯ ", id="ask-sign", markup=False)
             yield PromptBox(examples(self.options.load.model), id="prompt")
@@ -272,6 +274,7 @@ class PlaygroundApp(
         main.query_one(RunView).show(
             session, controller.viewpoint, controller.player, live=controller.playback is None
         )
+        main.query_one(Waiting).show(controller.waiting)
         main.query_one(Knobs).show(running, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)
@@ -305,6 +308,7 @@ class PlaygroundApp(
             rounds=bool(controller.session.rounds),
             looking_back=not controller.viewpoint.following,
             on_knob=isinstance(main.focused, Knob),
+            on_switch=isinstance(main.focused, Knob) and main.focused.setting.is_switch,
             searching=isinstance(main.focused, SearchInput),
             pointing=isinstance(main.focused, DraftTreeView) and main.focused.look.cursor is not None,
             over_a_run=self.live is not None,

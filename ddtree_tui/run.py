@@ -52,7 +52,7 @@ class Answer:
         prompt: the user's last message; known before the engine starts on it.
         first_round: where its rounds begin in ``Session.rounds``.
         hybrid: whether the target has recurrent layers, which naive verification gets wrong.
-        vocabulary, labels: of the target that wrote it; another one may be loaded by now.
+        loaded, vocabulary, labels: of the pair that wrote it; another one may be loaded by now.
     """
 
     prompt: str
@@ -66,6 +66,7 @@ class Answer:
     finished: Finished | None = None
     failed: Failed | None = None
     hybrid: bool = True
+    loaded: Loaded | None = None
     vocabulary: SeenVocabulary = field(default_factory=SeenVocabulary)
     labels: Labels = field(default_factory=lambda: Labels(SeenVocabulary()))
 
@@ -166,6 +167,7 @@ class Session:
             settings,
             first_round=len(self.rounds),
             hybrid=self.hybrid,
+            loaded=self.loaded,
             vocabulary=self.vocabulary,
             labels=self.labels,
         )

@@ -25,12 +25,16 @@ STEPS: dict[str, tuple[float, ...]] = {
     "paints_per_second": (1, 2, 3, 5, 8, 10, 15),
 }
 """What the arrow keys go through; any other value can be typed."""
-_UNSET = {
+UNSET = {
     "block_size": "the drafter's own",
     "drafter": "the preset's own",
     "context": "the target's own",
+    "device_map": "one device",
+    "tp": "one process",
+    "quantize": "as they are",
     "paints_per_second": "by itself",
 }
+"""What holds where a setting that may be left out is."""
 
 
 class Since(Enum):
@@ -132,7 +136,7 @@ def shown(setting: Setting, value: Any, limits: Limits | None = None) -> str:
     """A value as it is shown."""
     if value is None:
         own = limits.block_size if limits and setting.name == "block_size" else None
-        return _UNSET[setting.name] + (f" ({own})" if own else "")
+        return UNSET[setting.name] + (f" ({own})" if own else "")
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):

@@ -21,6 +21,12 @@ from engine.settings import Message
 GUTTERS = {"user": "❯ ", "system": "§ ", "thinking": "┆ ", "thinking-title": "┆ "}
 GUTTER = "  "
 LEAST_WIDTH = 6
+ENDINGS = {"stop": "ended by itself", "length": "cut at max-new-tokens", "cancelled": "stopped"}
+UNANSWERED = {
+    "stop": "It wrote no answer: turn thinking off (F9), or ask again.",
+    "length": "It came to no answer: raise max new tokens (^G), or turn thinking off (F9).",
+}
+"""What to do about one that ended while thinking."""
 
 
 class Place(NamedTuple):
@@ -230,14 +236,17 @@ def earlier_messages(answers: Sequence[Answer], number: int) -> Sequence[Message
 
 
 def ending(answer: Answer) -> str:
-    """How an answer ended, in a line."""
+    """How an answer ended, in a line; in another what to do about one that never was an answer."""
     if answer.failed:
         return f"✗ {escape(answer.failed.message)}"
     if not answer.finished:
         return ""
-    reason = {"stop": "ended by itself", "length": "cut at max-new-tokens", "cancelled": "stopped"}
     done = answer.finished
-    return (
-        f"{reason[done.reason]} · {counted(done.tokens, 'token')} in {counted(done.rounds, 'round')} · "
+    thinking = answer.text is not None and answer.text.section == "thinking"
+    how = f"{ENDINGS[done.reason]} while thinking" if thinking else ENDINGS[done.reason]
+    told = (
+        f"{how} · {counted(done.tokens, 'token')} in {counted(done.rounds, 'round')} · "
         f"{done.tokens_per_second:.0f} tokens/s"
     )
+    remedy = UNANSWERED.get(done.reason) if thinking else None
+    return f"{told}\n{remedy}" if remedy else told

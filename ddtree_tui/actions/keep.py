@@ -79,7 +79,7 @@ class KeepActions(Actions):
         if answer is None or not answer.rounds:
             self._then(self.notify, "The run has no rounds to export.", markup=False, timeout=3)
         else:
-            self._then(self._choose_format, session, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
+            self._then(self._choose_format, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
 
     def _read(self, path: Path) -> Trace | None:
         try:
@@ -127,9 +127,9 @@ class KeepActions(Actions):
             self.notify("There is no round yet to export.", markup=False, timeout=3)
             return
         answer, number = session.rounds.place(index)
-        self._choose_format(session, answer, number, index)
+        self._choose_format(answer, number, index)
 
-    def _choose_format(self, session: Session, answer: Answer, number: int, index: int) -> None:
+    def _choose_format(self, answer: Answer, number: int, index: int) -> None:
         """``number``: the round in its answer; ``index``: in the session, as it is shown."""
         from ddtree_tui.screens.pick import Choice, PickScreen
 
@@ -138,11 +138,11 @@ class KeepActions(Actions):
         def chosen(name: str | None) -> None:
             kind = next((kind for kind in FORMATS if kind.name == name), None)
             if kind is not None:
-                self._choose_file(kind, session, answer, number, index)
+                self._choose_file(kind, answer, number, index)
 
         self.push_screen(PickScreen(f"Export this run, or round {index + 1}", choices), chosen)
 
-    def _choose_file(self, kind: Format, session: Session, answer: Answer, number: int, index: int) -> None:
+    def _choose_file(self, kind: Format, answer: Answer, number: int, index: int) -> None:
         from ddtree_tui.screens.value import ValueScreen
 
         def write(typed: str) -> None:
@@ -151,9 +151,9 @@ class KeepActions(Actions):
                 why = "exists already" if path.exists() else "is in no folder that there is"
                 raise EngineError("export", f"{path} {why}.", "Choose another name.")
             if kind.of_round:
-                pieces = exported_round(kind.name, session, answer.rounds[number])
+                pieces = exported_round(kind.name, answer.vocabulary, answer.rounds[number])
             else:
-                pieces = exported_run(kind.name, session, answer)
+                pieces = exported_run(kind.name, answer)
             self._write(path, pieces)
 
         what = f"round {index + 1}" if kind.of_round else "the run"
@@ -181,7 +181,9 @@ class KeepActions(Actions):
         if not copies:
             self.notify("There is nothing yet to copy.", markup=False, timeout=3)
             return
-        choices = [Choice(name, name[0], name, " ".join(text.split())[:60]) for name, text in copies.items()]
+        choices = [
+            Choice(name, name[0], name, " ".join(text[:1000].split())[:200]) for name, text in copies.items()
+        ]
 
         def chosen(name: str | None) -> None:
             if name is not None:
@@ -201,16 +203,17 @@ class KeepActions(Actions):
         copies = {}
         if round_ is not None:
             token = self._token(round_)
-            copies["token"] = decode_bytes(session.vocabulary.token_bytes(token))
+            copies["token"] = decode_bytes(answer.vocabulary.token_bytes(token))
         if answer.text is not None:
             copies["answer"] = answer.text.answer
             if answer.text.thinking:
                 copies["scratch pad"] = answer.text.thinking
         copies["ids"] = json.dumps(_output_ids(answer))
         if answer.prefilled is not None:
-            load = self.controller.load if self.controller.playback is None else None
+            newest = self.controller.playback is None and answer.loaded is session.loaded
+            load = self.controller.load if newest else None
             conversation = _keep_conversation(answer.prefilled)
-            copies["command"] = reproducing_command(answer.prefilled, session.loaded, load, conversation)
+            copies["command"] = reproducing_command(answer.prefilled, answer.loaded, load, conversation)
         return copies
 
     def _token(self, round_: Round) -> int:

@@ -14,7 +14,10 @@ from ddtree_tui.config import SSH_PAINTS
 from ddtree_tui.keys import Key
 from ddtree_tui.pace import MOST, Pace
 from ddtree_tui.theme import THEMES
+from ddtree_tui.widgets import transcript_keys, tree_keys
+from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.run_view import RunView
+from ddtree_tui.widgets.transcript import Transcript
 
 KEYS = (
     Key("look.zoom", "zoom", "show all, only the tree, only the text", "Zoom", "ctrl+o", "z"),
@@ -60,10 +63,12 @@ class LookActions(Actions):
         return filters
 
     def action_help(self) -> None:
-        """Keys and glyphs."""
+        """Keys, those of the pane in focus first, and glyphs."""
         from ddtree_tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.all_keys()))
+        panes = {DraftTreeView: tree_keys.PANE, Transcript: transcript_keys.PANE}
+        pane = next((name for kind, name in panes.items() if isinstance(self.focused, kind)), "")
+        self.push_screen(HelpScreen(self.all_keys(), pane))
 
 
 def over_ssh() -> bool:

@@ -22,7 +22,12 @@ class RunActions(Actions):
         if self.live is not None:
             self.leave_recording()
         elif self.controller.busy:
+            waiting = self.controller.waiting
             self.controller.stop()
+            box = self.query_one(PromptBox)
+            if waiting is not None and not box.text:
+                box.text = waiting
+                box.move_cursor(box.document.end)
             self.changed()
         elif isinstance(self.focused, PromptBox) and self.controller.session.rounds:
             self.query_one(DraftTreeView).focus()

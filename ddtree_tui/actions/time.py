@@ -85,9 +85,10 @@ class TimeActions(Actions):
         found = self.controller.session.overview.divergent
         if not found:
             self.notify(
-                "No divergence is known: no comparison with the target alone has been made.",
+                "No divergence is known: nothing was compared with the target alone. R races a prompt in "
+                "mode ar and others, and shows where their texts part.",
                 markup=False,
-                timeout=5,
+                timeout=8,
             )
             return
         shown = self.controller.shown

@@ -38,7 +38,7 @@ def _exported(options: ExportOptions) -> Iterable[bytes]:
             session.apply(event)
         answers = session.answers
         index = _index(options.number or len(answers), len(answers), "answer")
-        return exported_run(options.format.name, session, answers[index])
+        return exported_run(options.format.name, answers[index])
     assert options.number is not None
     events, round_ = _round_alone(options.trace, options.number) or _round_of_all(
         options.trace, options.number
@@ -46,7 +46,7 @@ def _exported(options: ExportOptions) -> Iterable[bytes]:
     for event in events:
         if isinstance(event, Tokens):
             session.apply(event)
-    return exported_round(options.format.name, session, round_)
+    return exported_round(options.format.name, session.vocabulary, round_)
 
 
 def _round_alone(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round] | None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from engine.errors import EngineError
 
 if TYPE_CHECKING:
-    from ddtree_tui.run import Answer, Session
+    from ddtree_tui.run import Answer
+    from ddtree_tui.vocabulary import SeenVocabulary
     from engine.events import Round
 
 Name = Literal["html", "jsonl", "svg", "graphml", "json"]
@@ -38,26 +39,27 @@ FORMATS = (
 )
 
 
-def exported_run(name: Name, session: Session, answer: Answer) -> Iterable[bytes]:
+def exported_run(name: Name, answer: Answer) -> Iterable[bytes]:
     """A whole run in a format, in pieces."""
     if name == "html":
         from ddtree_tui.export.page import run_page
 
-        return (piece.encode() for piece in run_page(session, answer))
+        return (piece.encode() for piece in run_page(answer))
     from ddtree_tui.export.run_events import jsonl, run_events
 
-    return jsonl(run_events(session, answer))
+    return jsonl(run_events(answer))
 
 
-def exported_round(name: Name, session: Session, round_: Round) -> Iterable[bytes]:
-    """A round in a format."""
+def exported_round(name: Name, vocabulary: SeenVocabulary, round_: Round) -> Iterable[bytes]:
+    """A round in a format; ``vocabulary``: of the target that it is of."""
     if name == "svg":
         from ddtree_tui.export.tree_svg import tree_svg
+        from ddtree_tui.labels import Labels
 
-        return [tree_svg(round_, session.labels).encode()]
+        return [tree_svg(round_, Labels(vocabulary)).encode()]
     from ddtree_tui.export.graph import graphml, node_link, tree_graph
 
-    graph = tree_graph(round_, session.vocabulary)
+    graph = tree_graph(round_, vocabulary)
     return [(graphml if name == "graphml" else node_link)(graph).encode()]
 
 

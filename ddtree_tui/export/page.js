@@ -26,7 +26,7 @@ function draw(parent, tag, properties, text) {
   return element;
 }
 
-let run, shown = -1, wanted = 0, timer = null;
+let run, shown = -1, wanted = 0, timer = null, fits = true;
 const blocks = new Map();
 
 async function roundAt(index) {
@@ -132,7 +132,10 @@ function drawTree(round) {
   const y = (place) => MARGIN + ROW * (0.5 + place.row);
   const svg = document.createElementNS(SVG, "svg");
   const width = x[x.length - 1] - GAP + MARGIN, height = 2 * MARGIN + rows * ROW;
-  for (const [name, value] of Object.entries({ width, height, role: "img" })) svg.setAttribute(name, value);
+  const scale = fits ? Math.min(1, box.clientWidth / width) : 1; // the whole width is seen, however deep the tree
+  const size = { viewBox: `0 0 ${width} ${height}`, width: width * scale, height: height * scale, role: "img" };
+  for (const [name, value] of Object.entries(size)) svg.setAttribute(name, value);
+  byId("fit").hidden = width <= box.clientWidth;
   for (const place of places) {
     if (place.parent < 0) continue;
     const parent = places[place.parent], to = x[place.depth] - 4, bend = x[place.depth] - GAP / 2;
@@ -197,7 +200,12 @@ async function start() {
     play(false);
     show(Math.floor(event.offsetX / byId("timeline").dataset.cell));
   });
-  window.addEventListener("resize", () => shown >= 0 && drawTimeline());
+  byId("fit").addEventListener("click", () => {
+    fits = !fits;
+    byId("fit").textContent = fits ? "Full size" : "Fit width";
+    show(shown);
+  });
+  window.addEventListener("resize", () => shown >= 0 && show(shown));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "BUTTON") return;
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
@@ -209,7 +217,7 @@ async function start() {
     event.preventDefault();
   });
   const asked = Number(location.hash.slice(1));
-  await show(asked > 0 ? asked - 1 : run.rounds.length - 1);
+  await show(asked > 0 ? asked - 1 : 0);
   document.body.dataset.ready = "yes";
 }
 

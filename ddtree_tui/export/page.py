@@ -19,7 +19,7 @@ from ddtree_tui.export.places import outcome, places_of
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
-from ddtree_tui.run import Answer, Session, stage_ms
+from ddtree_tui.run import Answer, stage_ms
 from ddtree_tui.statistics.stages import STAGES
 from engine.events import Round
 
@@ -27,32 +27,32 @@ PER_BLOCK = 32
 """Rounds that are unpacked together when one of them is looked at."""
 
 
-def run_page(session: Session, answer: Answer) -> Iterator[str]:
+def run_page(answer: Answer) -> Iterator[str]:
     """The page, in pieces: a long run is not held in memory as a whole."""
     labels: dict[int, str] = {}
     blocks = []
     for first in range(0, len(answer.rounds), PER_BLOCK):
         rounds = answer.rounds[first : first + PER_BLOCK]
-        blocks.append(_packed([_round(session, round_, labels) for round_ in rounds]))
+        blocks.append(_packed([_round(answer, round_, labels) for round_ in rounds]))
     template = (
         _part("page.html").replace("/*{style}*/", _part("page.css")).replace("/*{script}*/", _part("page.js"))
     )
     before, after = template.split("<!--{data}-->")
     yield before
-    yield _element("run", _packed(_run(session, answer, labels)))
+    yield _element("run", _packed(_run(answer, labels)))
     for number, block in enumerate(blocks):
         yield _element(f"rounds-{number}", block)
     yield after
 
 
-def _run(session: Session, answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
+def _run(answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
     """What is shown whatever the round, and one (acceptance length, near miss?) a round for the timeline."""
     statistics, finished = answer.statistics, answer.finished
     name = mode_name(answer.settings.mode, answer.settings.budget)
-    model = session.loaded.target.name if session.loaded else "unknown model"
+    model = answer.loaded.target.name if answer.loaded else "unknown model"
     facts = [model, name, f"temperature {answer.settings.temperature:g}"]
-    if session.loaded is not None:
-        facts.append(session.loaded.device)
+    if answer.loaded is not None:
+        facts.append(answer.loaded.device)
     facts.append(f"{counted(answer.tokens, 'token')} in {counted(len(answer.rounds), 'round')}")
     if answer.wrong:
         facts.append("naive verification: wrong on hybrid targets")
@@ -92,8 +92,8 @@ def _text(answer: Answer) -> list[tuple[str, list[tuple[int, str]]]]:
     return list(pieces.items())
 
 
-def _round(session: Session, round_: Round, labels: dict[int, str]) -> dict[str, Any]:
-    places = places_of(round_, session.labels)
+def _round(answer: Answer, round_: Round, labels: dict[int, str]) -> dict[str, Any]:
+    places = places_of(round_, answer.labels)
     labels.update((place.token_id, place.text) for place in places)
     return {
         "length": round_.acceptance_length,

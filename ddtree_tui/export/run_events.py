@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.run import Answer
+from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import AnyEvent, Tokens, encode_event
 from engine.recording import ids_of
 
 
-def run_events(session: Session, answer: Answer) -> Iterator[AnyEvent]:
+def run_events(answer: Answer) -> Iterator[AnyEvent]:
     """``loaded``, the spelling of the ids used, ``prefilled``, the rounds, the end: a whole trace."""
-    if session.loaded is not None:
-        yield session.loaded
+    if answer.loaded is not None:
+        yield answer.loaded
     ids: set[int] = set()
     few = (answer.prefilled, answer.finished, *answer.divergences)
     for event in chain(few, answer.rounds):
         if event is not None:
             ids |= ids_of(event)
-    yield spelled(session, ids)
+    yield spelled(answer.vocabulary, ids)
     if answer.prefilled is not None:
         yield answer.prefilled
     yield from answer.rounds
@@ -29,17 +30,17 @@ def run_events(session: Session, answer: Answer) -> Iterator[AnyEvent]:
         yield end
 
 
-def spelled(session: Session, ids: Iterable[int]) -> Tokens:
+def spelled(vocabulary: SeenVocabulary, ids: Iterable[int]) -> Tokens:
     """The announcement of some ids."""
     pieces, raw, special = {}, {}, []
     for token_id in sorted(ids):
-        data = session.vocabulary.token_bytes(token_id)
+        data = vocabulary.token_bytes(token_id)
         if not data:
             continue
-        pieces[str(token_id)] = session.vocabulary.piece(token_id)
+        pieces[str(token_id)] = vocabulary.piece(token_id)
         if pieces[str(token_id)].encode() != data:
             raw[str(token_id)] = data.hex()
-        if token_id in session.vocabulary.special_ids:
+        if token_id in vocabulary.special_ids:
             special.append(token_id)
     return Tokens(pieces=pieces, raw=raw, special=special)
 

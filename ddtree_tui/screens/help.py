@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
 from ddtree_tui.answer_text import AR, BONUS, FIRST
+from ddtree_tui.glyphs import DRAWING_MEANINGS
 from ddtree_tui.keys import Key, spelled
 from ddtree_tui.overview import MARK_MEANINGS, MARKS
 from ddtree_tui.screens.sized import Sized
@@ -42,25 +43,30 @@ class KeyTable(Lines):
     }
     """
 
-    def __init__(self, keys: Sequence[Key]) -> None:
+    def __init__(self, keys: Sequence[Key], pane: str) -> None:
         super().__init__()
-        self.rows = [HEADING, *BESIDES, *_rows(keys, "")]
-        for pane in dict.fromkeys(key.pane for key in keys if key.pane):
-            self.rows += [("", "", ""), ("", f"in {pane}", ""), *_rows(keys, pane)]
+        panes = dict.fromkeys(key.pane for key in keys if key.pane)
+        first = [("", f"in {pane}", ""), *_rows(keys, pane), ("", "", "")] if pane else []
+        self.rows = [*first, HEADING, *BESIDES, *_rows(keys, "")]
+        for other in panes:
+            if other != pane:
+                self.rows += [("", "", ""), ("", f"in {other}", ""), *_rows(keys, other)]
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
         return len(self.rows) + 1
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         lines: list[list[Span]] = []
-        for number, (everywhere, outside, what) in enumerate(self.rows):
-            key, text = ("title", "title") if number == 0 or not what else ("key", "text")
+        for row in self.rows:
+            everywhere, outside, what = row
+            key, text = ("title", "title") if row == HEADING or not what else ("key", "text")
             lines.append([(_pad(everywhere, 8), key), (_pad(outside, 15), key), (what, text)])
         return [*lines, []]
 
 
 class SignTable(Lines):
-    """What stands under the bars of the timeline, and in front of tokens when the text shows their origin."""
+    """What else is drawn: in the tree, under the bars of the timeline, and in front of tokens when the text
+    shows their origin."""
 
     ROLES = ("title", "text")
     COMPONENT_CLASSES = set(ROLES)
@@ -73,6 +79,7 @@ class SignTable(Lines):
     }
     """
     TABLES = (
+        *DRAWING_MEANINGS,
         ("under the timeline", tuple((MARKS[mark], meaning) for mark, meaning in MARK_MEANINGS.items())),
         ("before tokens", tuple((sign(origin), origin_text(origin)) for origin in (3, BONUS, AR, FIRST))),
     )
@@ -84,12 +91,12 @@ class SignTable(Lines):
         lines: list[list[Span]] = []
         for title, rows in self.TABLES:
             lines.append([(title, "title")])
-            lines += [[(_pad(mark, 3), "text"), (meaning, "text")] for mark, meaning in rows]
+            lines += [[(_pad(mark, 6), "text"), (meaning, "text")] for mark, meaning in rows]
         return lines
 
 
 class HelpScreen(Sized, ModalScreen[None]):
-    """Any of its keys closes it."""
+    """The keys of ``pane``, if one is named, before all others. Any of its own keys closes it."""
 
     BINDINGS = [Binding("escape,f1,q,question_mark,enter", "dismiss", "Close")]
     DEFAULT_CSS = """
@@ -103,14 +110,14 @@ class HelpScreen(Sized, ModalScreen[None]):
     }
     """
 
-    def __init__(self, keys: Sequence[Key]) -> None:
+    def __init__(self, keys: Sequence[Key], pane: str = "") -> None:
         super().__init__()
-        self._keys = keys
+        self._keys, self._pane = keys, pane
 
     def compose(self) -> ComposeResult:
         """Keys first: they are what one comes back for."""
         with VerticalScroll(id="help"):
-            yield KeyTable(self._keys)
+            yield KeyTable(self._keys, self._pane)
             yield Legend()
             yield SignTable()
 

@@ -42,6 +42,7 @@ class PickScreen(Sized, ModalScreen[str]):
         #pick-title { text-style: bold; margin: 0 1 1 1; width: 1fr; height: auto; }
         OptionList {
             height: auto; border: none; background: $surface; padding: 0;
+            text-wrap: nowrap; text-overflow: ellipsis;
             &:focus { border: none; }
         }
     }

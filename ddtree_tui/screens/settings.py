@@ -19,7 +19,7 @@ from ddtree_tui.setting_list import SETTINGS, Limits, Setting, Since, nudged, se
 from ddtree_tui.widgets.setting_row import SettingRow, SettingValue
 from engine.errors import EngineError
 
-KEYS_HELP = "↑ ↓ choose  ← → turn  Shift+← → by one  Enter type  r reload models  Esc back"
+KEYS_HELP = "↑ ↓ choose  ← → turn  Shift+← → by one  Enter {}  r reload models  Esc back"
 PICKED = ("model", "drafter")
 
 
@@ -82,7 +82,7 @@ class SettingsScreen(Sized, Screen[None]):
                 yield Static(since.value, classes="group", markup=False)
                 yield from (SettingRow(setting) for setting in SETTINGS if setting.since is since)
         yield Static("", id="settings-help", markup=False)
-        yield Static(KEYS_HELP, id="settings-keys", markup=False)
+        yield Static("", id="settings-keys", markup=False)
 
     def on_mount(self) -> None:
         self.show_values()
@@ -100,6 +100,9 @@ class SettingsScreen(Sized, Screen[None]):
         focused = self.focused
         if isinstance(focused, SettingValue):
             self._say(focused.setting)
+            chosen = focused.setting
+            enter = "pick" if chosen.name in PICKED else "turn" if chosen.is_switch else "type"
+            self.query_one("#settings-keys", Static).update(KEYS_HELP.format(enter))
             self.call_after_refresh(self._bring_into_view, focused)
 
     def _bring_into_view(self, value: SettingValue) -> None:

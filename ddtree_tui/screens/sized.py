@@ -1,7 +1,10 @@
-"""Screens in a terminal that changes its size faster than they are laid out."""
+"""What all screens have to bear: terminals that change their size fast, and fingers that are."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from textual.await_complete import AwaitComplete
 from textual.events import Resize
 from textual.screen import Screen
 
@@ -18,6 +21,11 @@ class Sized:
         if event.size != self.app.size:
             event.stop()
             event.prevent_default()
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Close once: a second Enter, already on its way, would close the screen below."""
+        assert isinstance(self, Screen)
+        return Screen.dismiss(self, result) if self.is_current else AwaitComplete()
 
 
 class SizedScreen(Sized, Screen[None]):

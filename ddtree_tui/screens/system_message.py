@@ -63,5 +63,6 @@ class SystemMessageScreen(Dialog[None]):
 
     def on_prompt_box_submitted(self, message: PromptBox.Submitted) -> None:
         message.stop()
-        self._apply(message.text)
-        self.dismiss()
+        if self.is_current:  # or else Enter came twice
+            self._apply(message.text)
+            self.dismiss()

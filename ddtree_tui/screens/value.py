@@ -41,6 +41,8 @@ class ValueScreen(Dialog[None]):
             yield Static("", id="value-error", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
+        if not self.is_current:  # Enter came twice
+            return
         error = self.query_one("#value-error", Static)
         try:
             self._apply(event.value)

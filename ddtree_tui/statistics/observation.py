@@ -31,6 +31,7 @@ class Observation(NamedTuple):
     """What one round tells.
 
     Attributes:
+        first: whether it is its answer's first round, in front of which the prefill wrote one token.
         budget: most nodes the tree could have; outside mode ``tree`` as many as it had.
         drafted: nodes of the tree.
         accepted: nodes of the accepted path.
@@ -45,6 +46,7 @@ class Observation(NamedTuple):
     """
 
     mode: Mode
+    first: bool
     budget: int
     length: int
     drafted: int
@@ -79,6 +81,7 @@ class Observation(NamedTuple):
             hits = tuple(bisect_right(EDGES, probabilities[node]) for node in accepted)
         return cls(
             mode=round_.mode,
+            first=round_.index == 0,
             budget=_budget(round_),
             length=round_.acceptance_length,
             drafted=len(nodes.ids),

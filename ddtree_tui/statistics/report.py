@@ -133,7 +133,9 @@ class MarginalPart(_Part, frozen=True):
 
 
 class Report(_Part, frozen=True):
-    """Everything about the rounds of a scope; parts that nothing is known about are None."""
+    """Everything about the rounds of a scope; parts that nothing is known about are None.
+
+    ``tokens``: of the text, so with the one that each answer's prefill wrote."""
 
     scope: str
     rounds: int
@@ -166,7 +168,7 @@ def report(collected: Collected, scope: str, around: Surroundings) -> Report:
     return Report(
         scope=scope,
         rounds=acceptance.rounds,
-        tokens=acceptance.tokens,
+        tokens=acceptance.written,
         acceptance=AcceptancePart(
             last=acceptance.last, mean=acceptance.mean, histogram=list(acceptance.histogram)
         ),

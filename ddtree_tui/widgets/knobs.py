@@ -30,7 +30,6 @@ class Knob(Lines, can_focus=True):
     DEFAULT_CSS = """
     Knob {
         height: 1;
-        width: auto;
         margin-right: 1;
         .label { color: $quiet; }
         .value { color: $foreground; text-style: bold; }
@@ -59,20 +58,23 @@ class Knob(Lines, can_focus=True):
     def __init__(self, setting: Setting) -> None:
         super().__init__(id=f"knob-{setting.name}")
         self.setting = setting
-        self._value = ""
         self._idle = False
+        self._take("")
 
     def show(self, settings: DecodeSettings) -> None:
         """Take the newest value; the budget is idle outside mode tree."""
         value = shown(self.setting, getattr(settings, self.setting.name))
         idle = self.setting.name == "budget" and settings.mode != "tree"
         if (value, idle) != (self._value, self._idle):
-            self._value, self._idle = value, idle
-            self.forget_strips()
-            self.refresh(layout=True)
+            self._idle = idle
+            self._take(value)
 
-    def get_content_width(self, container: object, viewport: object) -> int:
-        return len(self.setting.name) + len(self._value) + 3
+    def _take(self, value: str) -> None:
+        """A value, and the width that it needs. An automatic width would not do: Textual keeps the one it
+        measured if the value changes again before the layout that is due has been made."""
+        self._value = value
+        self.styles.width = len(self.setting.name) + len(value) + 3
+        self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         value = "dim" if self._idle else "value"

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
-from ddtree_tui.tree_layout import Arrangement, lay_out
+from ddtree_tui.tree_layout import Arrangement, arrangement_for, lay_out
 from ddtree_tui.tree_parts import TreeLayout
 from ddtree_tui.widgets.painted import Lines, Span
 from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
@@ -36,14 +36,18 @@ SAMPLE_WORDS = (
     " chair",
 )
 
+SAMPLE_ROWS = 6
+ROOMY = 28
+"""Rows of a terminal from which on the sample tree is shown whole."""
+
 
 class Examples(OptionList):
     """Prompts to pick with the arrow keys and Enter, or with the mouse."""
 
     DEFAULT_CSS = """
     Examples {
-        height: auto;
-        max-height: 8;
+        height: 1fr;
+        min-height: 3;
         border: none;
         padding: 0;
         margin: 0 0 0 2;
@@ -68,12 +72,14 @@ class Sample(Lines):
     DEFAULT_CSS = "Sample { height: auto; padding: 0 2; margin-bottom: 1; }"
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return len(sample_layout(width).lines)
+        rows = SAMPLE_ROWS if self.app.size.height >= ROOMY else SAMPLE_ROWS - 1
+        return len(sample_layout(width, rows, arrangement_for(self.app.size.width)).lines)
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
+        layout = sample_layout(width, height, arrangement_for(self.app.size.width))
         return [
             [(part.text, part.role.value if isinstance(part.role, State) else part.role) for part in parts]
-            for parts in sample_layout(width).lines
+            for parts in layout.lines
         ]
 
 
@@ -119,8 +125,8 @@ class Title(Lines):
     }
     """
 
-    def __init__(self, title: str, text: str) -> None:
-        super().__init__()
+    def __init__(self, title: str, text: str, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
         self._title, self._text = title, text
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
@@ -162,8 +168,12 @@ class Welcome(VerticalScroll, can_focus=False):
             " keeps the longest path it agrees with. The text is exactly the target's own.",
         )
         yield Title("Type a prompt below and press Enter", "or pick one: Tab, then ↑ ↓ and Enter.")
-        yield Examples(*(Option(Content(prompt)) for prompt in self._prompts), markup=False)
-        yield Title("One round is one tree.", "This is how to read it:")
+        examples = Examples(*(Option(Content(prompt)) for prompt in self._prompts), markup=False)
+        examples.styles.max_height = len(self._prompts)
+        yield examples
+        one = "One round is one tree."
+        yield Title(one, "This is how to read it:", classes="long-label")
+        yield Title(one, "How to read it; ├ 4 branches off at depth 4:", classes="short-label")
         yield Sample()
         yield Legend()
 
@@ -172,10 +182,9 @@ class Welcome(VerticalScroll, can_focus=False):
         self.post_message(self.Picked(self._prompts[event.option_index]))
 
 
-def sample_layout(width: int) -> TreeLayout:
+def sample_layout(width: int, rows: int, arrangement: Arrangement) -> TreeLayout:
     """A hand-made round that has one of each: accepted, bonus, near miss, rejected, not reached, folded."""
-    arrangement: Arrangement = "horizontal" if width >= 60 else "indented"
-    return lay_out(DraftShape.of(sample_round()), _sample_label, width, 6, arrangement=arrangement)
+    return lay_out(DraftShape.of(sample_round()), _sample_label, width, rows, arrangement=arrangement)
 
 
 def sample_round() -> Round:

@@ -16,6 +16,7 @@ from ddtree_tui import cli, exit_codes
 from ddtree_tui.config import SECTIONS, Config, fields
 from ddtree_tui.config_file import ReadConfig, config_path, example, read_config
 from ddtree_tui.options import AppOptions
+from ddtree_tui.setting_list import UNSET
 from engine.settings import DecodeSettings, LoadSettings
 
 
@@ -48,6 +49,14 @@ def test_the_example_names_everything_and_its_values_are_accepted(tmp_path: Path
     read = reading(tmp_path, uncommented)
     assert read.problems == ()
     assert len(read.config.keys) > 15
+
+
+def test_the_example_says_what_holds_where_there_is_no_value() -> None:
+    lines = example().splitlines()
+    assert "# block_size = 8  # for instance; unless given: the drafter's own" in lines
+    optional = {field.name for section in SECTIONS for field in fields(section) if field.default is None}
+    assert optional == set(UNSET)
+    assert sum("unless given: " in line and " = " in line for line in lines) == len(optional)
 
 
 def test_what_the_file_says_holds(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_graphs_are_read_back_by_networkx(session: Session) -> None:
 
 
 def test_a_run_exported_as_a_trace_is_the_same_run(session: Session) -> None:
-    again = session_of(list(run_events(session, session.answers[0])))
+    again = session_of(list(run_events(session.answers[0])))
     ours, theirs = again.answers[0], session.answers[0]
     assert list(ours.rounds) == list(theirs.rounds)
     assert (ours.prefilled, ours.finished, again.loaded) == (
@@ -132,7 +132,9 @@ def test_a_round_from_either_kind_of_file(
     session = session_of(events)
     for path in (plain(tmp_path / "plain", events), in_blocks(tmp_path / "blocks", events)):
         for number in (1, 33, 50):
-            expected = b"".join(exported_round(format_.name, session, session.rounds[number - 1][1]))  # type: ignore[attr-defined]
+            expected = b"".join(
+                exported_round(format_.name, session.vocabulary, session.rounds[number - 1][1])
+            )  # type: ignore[attr-defined]
             assert exported(capsysbinary, path, f"--{format_.name}", number) == expected  # type: ignore[attr-defined]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 from make_recording import Recording, conversation
 from playing import Playing, playing, replaying
@@ -25,7 +26,7 @@ from ddtree_tui.screens.value import ValueScreen
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.prompt import PromptBox
 from engine.errors import EngineError
-from engine.events import Round
+from engine.events import Loaded, Round, Tokens
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
 
@@ -204,9 +205,9 @@ async def test_the_shown_round_and_run_are_exported(state: Path, kind: Format) -
         session = play.controller.session
         answer, round_ = session.rounds[1]
         if kind.of_round:
-            expected = exported_round(kind.name, session, round_)
+            expected = exported_round(kind.name, answer.vocabulary, round_)
         else:
-            expected = exported_run(kind.name, session, answer)
+            expected = exported_run(kind.name, answer)
         assert path.read_bytes() == b"".join(expected)
 
 
@@ -271,6 +272,47 @@ async def test_the_token_under_the_cursor_is_copied(state: Path) -> None:
             assert (
                 play.app.clipboard == raw.decode(errors="surrogateescape").encode(errors="replace").decode()
             )
+
+
+async def test_an_answer_of_another_target_keeps_its_tokens(state: Path) -> None:
+    events = conversation(1, rounds=5)
+    loaded = next(event for event in events if isinstance(event, Loaded))
+    other = msgspec.structs.replace(
+        loaded, target=msgspec.structs.replace(loaded.target, name="other", path="other/target")
+    )
+    wrong = Tokens(pieces={str(number): "another" for number in range(200)})
+    async with replaying([*events, other, wrong]) as play:
+        await play.settle()
+        round_ = play.controller.session.rounds[4][1]
+        raw = play.controller.session.answers[0].vocabulary.token_bytes(round_.committed_ids[-1])
+        await play.pilot.press("y", "t")
+        await play.until(lambda: len(play.app.screen_stack) == 1)
+        assert play.app.clipboard == raw.decode()
+        await play.pilot.press("y", "c")
+        await play.until(lambda: len(play.app.screen_stack) == 1)
+        assert "other" not in play.app.clipboard
+        answer = play.controller.session.answers[0]
+        for kind in FORMATS:
+            pieces = (
+                exported_round(kind.name, answer.vocabulary, round_)
+                if kind.of_round
+                else exported_run(kind.name, answer)
+            )
+            assert b"another" not in b"".join(pieces)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_each_thing_to_copy_has_a_line_that_ends_in_an_ellipsis(
+    state: Path, size: tuple[int, int]
+) -> None:
+    async with replaying(conversation(1, rounds=20), size=size) as play:
+        await play.pilot.press("y")
+        await play.settle()
+        text = play.text()
+        for letter, name in zip("tasic", ("token", "answer", "scratch pad", "ids", "command"), strict=True):
+            (line,) = [line for line in text.splitlines() if f"{letter}  {name} " in line]
+            assert name in ("token", "command") or "…" in line
+        assert text.count("█") > 5
 
 
 async def test_without_a_state_folder_copies_only_go_to_the_clipboard(

@@ -67,12 +67,16 @@ async def test_scopes_count_their_own_rounds():
     async with replaying(events) as play:
         await play.pilot.press("home", "number_sign")
         await play.settle()
-        counts = []
+        counts, tokens = [], []
         for _ in range(3):
-            counts.append(play.text().splitlines()[0].rsplit(",", 1)[1].strip())
+            first = play.text().splitlines()[0]
+            counts.append(first.rsplit(",", 1)[1].strip())
+            tokens.append(int(first.rsplit(" token", 1)[0].rsplit(" ", 1)[1]))
             await play.pilot.press("s")
             await play.settle()
         assert counts == ["7 rounds", "16 rounds", "9 rounds"]
+        written = [answer.tokens for answer in play.controller.session.answers]  # as the main screen has it
+        assert tokens == [written[0], sum(written), sum(written[1:])]
 
 
 async def test_it_follows_the_run_and_asks_for_memory_after_it():

@@ -37,6 +37,11 @@ PROBE = """
   try {
     while (document.body.dataset.ready !== "yes") await new Promise((done) => setTimeout(done, 5));
     seen.first = document.body.dataset.round;
+    const tree = document.getElementById("tree"), fit = document.getElementById("fit");
+    const sideways = () => tree.scrollWidth > tree.clientWidth;
+    seen.hidden = sideways() || tree.scrollHeight > tree.clientHeight + 1;
+    seen.wide = !fit.hidden;
+    fit.click(); await new Promise((done) => setTimeout(done, 20)); seen.full = sideways(); fit.click();
     key("Home"); await until(1);
     key("ArrowRight"); await until(2);
     key("PageDown"); await until(12);
@@ -94,7 +99,7 @@ def hostile_session() -> Session:
 
 
 def page(session: Session) -> str:
-    return "".join(run_page(session, session.answers[-1]))
+    return "".join(run_page(session.answers[-1]))
 
 
 def data(text: str, name: str) -> object:
@@ -168,7 +173,10 @@ def test_a_browser_shows_it_and_scrubs(tmp_path: Path) -> None:
     assert found is not None, done.stderr.decode()[-2000:]
     seen = json.loads(html.unescape(found[1]))
     assert "error" not in seen, seen["error"]
-    assert seen["first"] == "60"
+    assert seen["first"] == "1"
+    assert not seen["hidden"]
+    assert seen["wide"]
+    assert seen["full"]
     round_ = answer.rounds[39]
     assert seen["heading"].startswith("round 40 of 60")
     places = places_of(round_, session.labels)

@@ -17,10 +17,11 @@ from textual.events import Resize
 from textual.geometry import Size
 from textual.widgets import Input
 
-from ddtree_tui.glyphs import LEGEND
+from ddtree_tui.glyphs import DRAWING_MEANINGS, LEGEND
 from ddtree_tui.overview import MARK_MEANINGS
 from ddtree_tui.playground import KEYS
 from ddtree_tui.run import Phase
+from ddtree_tui.screens.help import KeyTable
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.value import ValueScreen
 from ddtree_tui.widgets.draft_tree import DraftTreeView
@@ -43,6 +44,9 @@ async def test_the_first_screen_explains_itself() -> None:
             for name in ("root", "accepted", "bonus", "near miss", "rejected", "not reached", "folded"):
                 assert re.search(rf"\b{name}\b", text), name
             assert "F1 keys" in text
+            for sign in ("✓ ␣cat .71", "★ ␣the", "✗→␣the #3 .08", "✗ ␣dog .20"):  # the example of a tree
+                assert sign in text, sign
+            assert ("├ 4 branches off at depth 4" in text) == ("├ 4 ✗" in text)
             assert play.app.focused is play.app.query_one(PromptBox)
 
 
@@ -59,6 +63,23 @@ async def test_loading_is_shown() -> None:
         assert "9 gated-delta + 3 attention layers" in line
         assert "tree 64" in line
         assert "ready" in line
+
+
+async def test_a_prompt_sent_while_loading_is_seen_to_wait_and_can_be_taken_back() -> None:
+    engine = ScriptedEngine(load_seconds=3.0, rounds=3)
+    async with playing(size=(80, 24), engine=engine) as play:
+        await play.type("hello [/b]")
+        await play.pilot.press("enter")
+        await play.settle()
+        assert "waits for the models: hello [/b]  Esc takes it back" in play.text()
+        await play.pilot.press("escape")
+        await play.settle()
+        assert "waits for the models" not in play.text()
+        assert play.app.query_one(PromptBox).text == "hello [/b]"
+        await play.pilot.press("enter")
+        await play.until(lambda: play.controller.session.answers)
+        await play.settle()
+        assert "waits for the models" not in play.text()
 
 
 async def test_a_run_from_prompt_to_end() -> None:
@@ -609,6 +630,19 @@ async def test_help_is_not_cut_in_a_small_terminal() -> None:
             seen += play.text()
         for what in [*(key.help for key in KEYS), *(what for *_, what in LEGEND), *MARK_MEANINGS.values()]:
             assert what in seen
+        for title, rows in DRAWING_MEANINGS:
+            for what in (title, *(f"{sign} " for sign, _ in rows), *(meaning for _, meaning in rows)):
+                assert what in seen
+
+
+async def test_help_begins_with_the_pane_in_focus() -> None:
+    async with replaying(conversation(1, rounds=3)) as play:
+        for key, pane in (("r", "in the text"), ("c", "in the draft tree")):
+            await play.pilot.press(key, "f1")
+            await play.settle()
+            assert play.app.screen.query_one(KeyTable).rows[0] == ("", pane, "")
+            assert play.text().index(pane) < play.text().index("always")
+            await play.pilot.press("escape")
 
 
 async def test_help() -> None:

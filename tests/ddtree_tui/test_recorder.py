@@ -234,4 +234,4 @@ def test_what_is_found_out_after_the_end_is_of_the_same_run(tmp_path: Path) -> N
     session = Session()
     for event in read_trace(path).events:
         session.apply(event)
-    assert found in list(run_events(session, session.answers[0]))
+    assert found in list(run_events(session.answers[0]))

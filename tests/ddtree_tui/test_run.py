@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import msgspec
 import pytest
 from make_recording import END_THINK, IM_END, VOCABULARY, Recording, conversation, loaded, spelled, token_id
 
 from ddtree_tui.answer_text import PREFILL, AnswerText
 from ddtree_tui.labels import Labels
 from ddtree_tui.run import Phase, Session, Viewpoint
+from ddtree_tui.transcript_lines import ending
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Failed, Finished, Prefilled, Round, StageTimes, Tokens
 from engine.packed import PackedRounds
@@ -120,6 +124,32 @@ def test_thinking_ends_where_the_tag_is() -> None:
     text.push([token_id("a"), END_THINK, token_id("b")], 0)
     assert (text.thinking, text.answer, text.section) == ("a", "b", "answer")
     assert [stretch.section for stretch in text.stretches(0)] == ["thinking", "answer"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "thinking_rounds", "said"),
+    [
+        (
+            "length",
+            20,
+            ["cut at max-new-tokens while thinking · ", "It came to no answer: raise max new tokens"],
+        ),
+        ("stop", 20, ["ended by itself while thinking · ", "It wrote no answer: turn thinking off"]),
+        ("cancelled", 20, ["stopped while thinking · "]),
+        ("length", 2, ["cut at max-new-tokens · "]),
+    ],
+)
+def test_an_answer_that_ends_while_thinking_says_so(
+    reason: Literal["stop", "length", "cancelled"], thinking_rounds: int, said: list[str]
+) -> None:
+    session = Session()
+    settings = DecodeSettings(thinking=True)
+    events = Recording(1).answer("hello", settings=settings, rounds=8, thinking_rounds=thinking_rounds)
+    for event in [*Recording(1).start(), *events]:
+        session.apply(msgspec.structs.replace(event, reason=reason) if isinstance(event, Finished) else event)
+    answer = session.answers[0]
+    lines = ending(answer).split("\n")
+    assert [line[: len(what)] for line, what in zip(lines, said, strict=True)] == said
 
 
 def test_a_stop_string_cuts_the_text_and_its_marks() -> None:

@@ -18,7 +18,7 @@ from ddtree_tui.run import Phase
 from ddtree_tui.screens.confirm import ConfirmScreen
 from ddtree_tui.screens.picker import PickerScreen
 from ddtree_tui.screens.problem import ProblemScreen
-from ddtree_tui.screens.settings import SettingsScreen
+from ddtree_tui.screens.settings import PICKED, SettingsScreen
 from ddtree_tui.setting_list import SETTINGS, Since
 from ddtree_tui.widgets.setting_row import SettingValue
 from engine.commands import Set
@@ -63,6 +63,8 @@ async def test_all_settings_are_reached_with_the_arrow_keys_and_explained(size: 
             assert isinstance(focused, SettingValue)
             seen.append(focused.setting)
             assert focused.setting.field.help in said(play)
+            enter = "turn" if focused.setting.is_switch else "type"
+            assert f"Enter {'pick' if focused.setting.name in PICKED else enter} " in play.text()
             assert focused.setting.since.value in said(play)
             assert f"{focused.setting.title} " in play.text()  # scrolled into view
             await play.pilot.press("down")

@@ -108,7 +108,7 @@ async def test_without_a_comparison_no_divergence_is_known() -> None:
     async with replaying(conversation(1, rounds=10)) as play:
         await play.pilot.press("d")
         await play.settle()
-        assert "no comparison with the target alone" in told(play)
+        assert "nothing was compared with the target alone. R races a prompt in mode" in told(play)
         assert play.controller.viewpoint.following
 
 
