@@ -16,6 +16,7 @@ from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from ddtree_tui.race.lanes import PRESETS as RACE_PRESETS
+from ddtree_tui.server.arguments import DESCRIPTION, add_serve_options
 from ddtree_tui.standard_output import put
 from ddtree_tui.statistics.scope import Scope
 from engine.errors import EngineError
@@ -44,7 +45,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n"
-        "       %(prog)s race PROMPT [options]\n       %(prog)s replay FILE\n"
+        "       %(prog)s race PROMPT [options]\n       %(prog)s serve [options]\n"
+        "       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]\n"
         "       %(prog)s config [--print | --path]",
@@ -112,6 +114,26 @@ def build_parser() -> argparse.ArgumentParser:
     _add_temperature(sampling)
     _add_sampling(sampling)
     _add_diagnosis(race.add_argument_group("diagnosis"))
+
+    serve = commands.add_parser(
+        "serve",
+        help="answer OpenAI's HTTP interface",
+        usage="%(prog)s [--host NAME] [--port N] [options]",
+        description=DESCRIPTION,
+        **looks,
+    )
+    serve.set_defaults(command="serve")
+    add_serve_options(serve)
+    _add_models(serve)
+    decoding = serve.add_argument_group("decoding")
+    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, "tree"))
+    _add_budget(decoding)
+    _add_verification(decoding)
+    _add_thinking(decoding)
+    sampling = serve.add_argument_group("sampling")
+    _add_temperature(sampling)
+    _add_sampling(sampling)
+    _add_diagnosis(serve.add_argument_group("diagnosis"))
 
     replay = commands.add_parser(
         "replay",
@@ -420,14 +442,14 @@ def _epilog() -> str:
 
 def _no_command(name: str) -> EngineError:
     close = difflib.get_close_matches(
-        name, ["generate", "race", "replay", "export", "stats", "bench", "models", "config"], n=1
+        name, ["generate", "race", "serve", "replay", "export", "stats", "bench", "models", "config"], n=1
     )
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, race, replay, export, stats, bench, models and "
-        "config.",
+        f"There is no command {name!r}; there are generate, race, serve, replay, export, stats, bench, "
+        "models and config.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

@@ -26,6 +26,8 @@ from ddtree_tui.models import ModelsOptions, run_models
 from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, RaceOptions, StatsOptions
 from ddtree_tui.prompt_file import MAX_PROMPT_BYTES, decode_prompt, read_messages, read_prompt_file
 from ddtree_tui.race.lanes import read_lanes
+from ddtree_tui.server.arguments import serve_options
+from ddtree_tui.server.options import ServeOptions
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.torchrun import is_follower, take_part
 from engine.errors import EngineError
@@ -43,6 +45,7 @@ Options = (
     | ExportOptions
     | StatsOptions
     | ConfigOptions
+    | ServeOptions
 )
 
 
@@ -66,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.race.command import run_race
 
             return run_race(options)
+        if isinstance(options, ServeOptions):
+            return _serve(options)
         if isinstance(options, ExportOptions):
             from ddtree_tui.export.command import run_export
 
@@ -128,6 +133,8 @@ def parse(argv: Sequence[str]) -> Options:
     if given["command"] == "race":
         return _race_options(given, load, decode)
     common = _common_options(given)
+    if given["command"] == "serve":
+        return serve_options(given, load, decode, log_path=common["log_path"], debug=common["debug"])
     if given["command"] == "generate":
         return GenerateOptions(
             load=load,
@@ -226,6 +233,18 @@ def _messages(given: dict[str, Any]) -> list[Message]:
     system = _system(given)
     messages: list[Message] = [] if system is None else [{"role": "system", "content": system}]
     return [*messages, {"role": "user", "content": prompt}]
+
+
+def _serve(options: ServeOptions) -> int:
+    try:
+        from ddtree_tui.server.command import run_serve
+    except ModuleNotFoundError as error:
+        raise EngineError(
+            "usage",
+            f"The server needs the package {error.name}, which is not installed.",
+            "Install it with: pip install 'ddtree-tui[server]'",
+        ) from error
+    return run_serve(options)
 
 
 def _run_app(options: AppOptions) -> int:

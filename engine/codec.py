@@ -141,10 +141,7 @@ class Codec:
         self._check(messages, thinking)
         if not self.has_template:
             text = next(message["content"] for message in reversed(messages) if message["role"] == "user")
-            self._check_bound(text, context)
-            ids = cast("list[int]", self._tokenizer(text)["input_ids"])
-            _check_not_empty(ids)
-            return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)
+            return self.encode_plain(text, context=context)
         text = self._render(messages, thinking, generation_prompt=True)
         self._check_bound(text, context)
         shared = self._render(messages, thinking, generation_prompt=False)
@@ -157,6 +154,20 @@ class Codec:
             stable=len(shared_ids) if ids[: len(shared_ids)] == shared_ids else 0,
             in_thinking=self.think_open_id is not None and tail.rfind(THINK_OPEN) > tail.rfind(THINK_CLOSE),
         )
+
+    def encode_plain(self, text: str, *, context: int | None = None) -> EncodedPrompt:
+        """Tokenise a text to be gone on with, with no chat template around it.
+
+        Raises:
+            EngineError: ``empty_prompt``, ``bad_prompt`` for half a character, ``prompt_too_long``.
+        """
+        if not _is_unicode(text):
+            raise _half_a_character()
+        self._check_bound(text, context)
+        ids = cast("list[int]", self._tokenizer(text)["input_ids"])
+        _check_not_empty(ids)
+        opened = self.think_open_id is not None and text.rstrip().endswith(THINK_OPEN)
+        return EncodedPrompt(ids=ids, text=text, stable=len(ids), in_thinking=opened)
 
     def token_bytes(self, token_id: int) -> bytes:
         """The token's bytes; special tokens as they are spelled."""
@@ -190,11 +201,7 @@ class Codec:
                     'Give every message as {"role": "user", "content": "..."}.',
                 )
             if not all(_is_unicode(text) for text in message.values()):
-                raise EngineError(
-                    "bad_prompt",
-                    "The prompt contains half a character (a lone surrogate).",
-                    "Give the prompt as valid UTF-8.",
-                )
+                raise _half_a_character()
         if not any(message["role"] == "user" for message in messages) or not messages[-1]["content"].strip():
             raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
         if not isinstance(thinking, bool):  # the string "false" is true: a known way to garble a run
@@ -331,6 +338,14 @@ def prompt_too_long(tokens: int | str, context: int) -> EngineError:
         "prompt_too_long",
         f"The prompt has {tokens} tokens and the model's context ends at {context}.",
         "Shorten the prompt or start a new conversation.",
+    )
+
+
+def _half_a_character() -> EngineError:
+    return EngineError(
+        "bad_prompt",
+        "The prompt contains half a character (a lone surrogate).",
+        "Give the prompt as valid UTF-8.",
     )
 
 

@@ -33,12 +33,14 @@ class Generate(Command, frozen=True):
 
     ``fresh``: forget the conversation before first, so that nothing of the prompt is in the caches.
     ``paused``: wait before the first round, as if ``Pause`` had come in time.
+    ``plain``: go on from the last message as it stands, without the chat template.
     """
 
     messages: list[Message]
     settings: DecodeSettings
     fresh: bool = False
     paused: bool = False
+    plain: bool = False
 
 
 class Race(Command, frozen=True):

@@ -16,6 +16,7 @@ import torch
 
 from engine.codec import EncodedPrompt, prompt_too_long
 from engine.control import Control, no_drafter
+from engine.detail import rounded, top_rows
 from engine.errors import EngineError
 from engine.events import Finished, Prefilled, Round, Tokens
 from engine.faults.planting import plant
@@ -44,6 +45,7 @@ def generate(
     settings: DecodeSettings | None = None,
     *,
     control: Control | None = None,
+    plain: bool = False,
     **overrides: Any,
 ) -> Iterator[RunEvent]:
     """Decode one answer; yields its events as they happen.
@@ -53,6 +55,7 @@ def generate(
         prompt: the user's message, or a whole conversation.
         settings: how to decode; ``overrides`` replace single ones (``budget=16``).
         control: to cancel, pause or steer the run from another thread; of several ranks, the first one's.
+        plain: go on from the last message as it stands, without the chat template.
 
     Raises:
         EngineError: ``bad_setting``, ``no_drafter``, ``empty_prompt``, ``bad_prompt``, ``prompt_too_long``
@@ -68,7 +71,11 @@ def generate(
     if pair.target.ranks is not None:
         control = SharedControl(control, pair.target.ranks)
     control.restrict(MODES if pair.drafter else ("ar",))
-    encoded = pair.codec.encode_chat(messages, settings.thinking, context=pair.target.context_length)
+    context = pair.target.context_length
+    if plain:
+        encoded = pair.codec.encode_plain(messages[-1]["content"], context=context)
+    else:
+        encoded = pair.codec.encode_chat(messages, settings.thinking, context=context)
     _check_length(pair, encoded)
     return _Run(pair, given, messages, encoded, settings, control).events()
 
@@ -208,7 +215,8 @@ class _Run:
         first_id = int(self.pair.target.agree(self.sampler.choose(logits, positions))[0])
         self.tally.seconds_to_first = self._now()
         self.take(first_id)
-        yield from self._announce([*ids, first_id])
+        top = top_rows(logits) if self.settings.detail else None
+        yield from self._announce([*ids, first_id, *(top.ids.flatten().tolist() if top else [])])
         event = Prefilled(
             t=self._now(),
             prompt_ids=ids,
@@ -220,6 +228,8 @@ class _Run:
             seconds=self.tally.seconds_to_first,
             first_id=first_id,
             cached=cached,
+            first_logprob=rounded(logits[:, first_id] - torch.logsumexp(logits, dim=-1))[0],
+            first_topk=top.candidates() if top else None,
         )
         yield event
         yield from self._observe(each.prefilled(event) for each in self.observers)

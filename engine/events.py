@@ -93,7 +93,8 @@ class Tokens(Event, frozen=True):
 
 class Prefilled(Event, frozen=True):
     """``cached``: how many prompt tokens were in the caches already. ``settings.stop`` are strings,
-    ``stop_ids`` the ids that end an answer."""
+    ``stop_ids`` the ids that end an answer. ``first_logprob``, ``first_topk``: of the target where it chose
+    ``first_id``, as in rounds."""
 
     prompt_ids: list[int]
     prompt_text: str
@@ -104,6 +105,8 @@ class Prefilled(Event, frozen=True):
     seconds: float
     first_id: int
     cached: int = 0
+    first_logprob: float | None = None
+    first_topk: Candidates | None = None
 
 
 class Nodes(msgspec.Struct, frozen=True, kw_only=True):

@@ -271,7 +271,8 @@ def ids_of(event: AnyEvent) -> set[int]:
     """All token ids an event mentions."""
     match event:
         case Prefilled():
-            return {*event.prompt_ids, event.first_id}
+            best = event.first_topk.ids if event.first_topk is not None else []
+            return {*event.prompt_ids, event.first_id, *(token_id for row in best for token_id in row)}
         case Finished():
             return set(event.output_ids)
         case Divergence():

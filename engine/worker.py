@@ -259,7 +259,7 @@ def answer(pair: Pair | None, command: Generate, control: Control | None = None)
 
     if command.fresh:
         pair.session.reset()
-    yield from generate(pair, command.messages, command.settings, control=control)
+    yield from generate(pair, command.messages, command.settings, control=control, plain=command.plain)
 
 
 def with_floor(pair: Pair) -> Loaded:

@@ -1,0 +1,212 @@
+"""From a request that is valid to its answer: wait for a turn, follow the engine, write down what it says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any, Literal
+
+import msgspec
+from fastapi import Request, Response
+
+from ddtree_tui.server.account import Account
+from ddtree_tui.server.errors import ApiError, of_engine
+from ddtree_tui.server.fair_queue import QueueFullError
+from ddtree_tui.server.form import Form
+from ddtree_tui.server.hangup import ClientGoneError, unless_gone
+from ddtree_tui.server.run import Run
+from ddtree_tui.server.service import Service
+from ddtree_tui.server.stream import DONE, EventStream, frame
+from ddtree_tui.server.transcript import Piece, Told, Transcript
+from engine.commands import Generate
+from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, Tokens
+
+GONE = 499
+"""The status in the log of a request whose client left before there was one."""
+
+
+class Answering:
+    """One answer on its way to its client.
+
+    Args:
+        limit: most tokens the request wants, if it says: prompt and answer must fit the context then.
+        stream: as server-sent events; ``usage``: with a last chunk that says what it cost.
+        trace: with the engine's events.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        form: Form,
+        command: Generate,
+        request: Request,
+        *,
+        loaded: Loaded,
+        limit: int | None,
+        alternatives: int | None,
+        usage: bool,
+        trace: bool,
+        warnings: list[str],
+    ) -> None:
+        self._service, self._form, self._request, self._loaded = service, form, request, loaded
+        self._limit, self._usage, self._warnings = limit, usage, warnings
+        self._run = Run(form.id, command, client_of(request))
+        self._transcript = Transcript(alternatives)
+        self._account = Account(loaded, trace=trace)
+        self._finished: Finished | None = None
+        self._facts = request.scope["facts"]
+        self._facts |= {"id": form.id, "mode": command.settings.mode}
+
+    async def respond(self, *, stream: bool) -> Response:
+        """The answer, or the beginning of one.
+
+        Raises:
+            ApiError: 429 if too many wait; whatever keeps the engine from answering.
+        """
+        try:
+            self._service.host.submit(self._run)
+        except QueueFullError:
+            raise self._full() from None
+        try:
+            if not stream:
+                return await unless_gone(self._request.receive, self._whole())
+            steps = self._steps()
+            first = await unless_gone(self._request.receive, anext(steps))
+        except ClientGoneError:
+            self._leave("client_gone")
+            return Response(status_code=GONE)
+        except BaseException:
+            self._leave("error")
+            raise
+        return EventStream(self._frames(first, steps), self._service.options.limits.idle_seconds)
+
+    async def _whole(self) -> Response:
+        pieces = [piece async for _, piece in self._steps()]
+        told: list[Told] = [each for piece in pieces for each in piece.told]
+        thinking, text = "".join(p.thinking for p in pieces), "".join(p.text for p in pieces)
+        answer = self._form.whole(thinking, text, told, self._reason(), self._closing())
+        return Response(answer.model_dump_json(), media_type="application/json")
+
+    async def _frames(
+        self, first: tuple[AnyEvent, Piece], steps: AsyncGenerator[tuple[AnyEvent, Piece], None]
+    ) -> AsyncGenerator[bytes, None]:
+        told = 0
+        try:
+            if (opening := self._form.opening()) is not None:
+                yield self._framed(opening)
+            step: tuple[AnyEvent, Piece] | None = first
+            while step is not None:
+                chunk = self._form.chunk(step[1])
+                trace = self._account.trace
+                if trace is not None:
+                    chunk["ddtree_events"], told = trace[told:], len(trace)
+                if step[1] or trace is not None:
+                    yield self._framed(chunk)
+                step = await anext(steps, None)
+            for data in self._last_frames():
+                yield data
+        except ApiError as error:
+            self._facts |= {"outcome": "error", "error": error.code}
+            yield frame(msgspec.json.encode(error.body))
+        finally:
+            self._leave("client_gone")
+
+    def _last_frames(self) -> list[bytes]:
+        ending, closing = self._form.ending(self._reason()), self._closing()
+        rest = {
+            name: value.model_dump() if hasattr(value, "model_dump") else value
+            for name, value in closing.items()
+        }
+        rest["ddtree"]["trace"] = None  # sent already
+        usage = rest.pop("usage")
+        if not self._usage:
+            return [frame(msgspec.json.encode(ending | rest)), DONE]
+        last = self._form.streamed() | {"usage": usage} | rest
+        return [self._framed(ending), frame(msgspec.json.encode(last)), DONE]
+
+    def _framed(self, chunk: dict[str, Any]) -> bytes:
+        if self._usage:
+            chunk["usage"] = None
+        return frame(msgspec.json.encode(chunk))
+
+    async def _steps(self) -> AsyncGenerator[tuple[AnyEvent, Piece], None]:
+        """Events that bring something new, with that.
+
+        Raises:
+            ApiError: if the answer comes to nothing, or to an end before its time.
+        """
+        async for event in self._run.events():
+            self._account.add(event)
+            match event:
+                case Tokens():
+                    self._transcript.learn(event)
+                case Prefilled():
+                    self._service.metrics.waited(self._run.waited)
+                    self._check_room(len(event.prompt_ids))
+                    yield event, self._transcript.begin(event)
+                case Round():
+                    yield event, self._transcript.add(event)
+                case Finished(reason="cancelled"):
+                    raise ApiError(503, "The answer was cancelled.", code="cancelled")
+                case Finished():
+                    self._finished = event
+                    self._note(event)
+                    yield event, self._transcript.end(event)
+                case Failed():
+                    raise of_engine(event)
+
+    def _check_room(self, prompt: int) -> None:
+        context = self._loaded.context_length
+        if self._limit is not None and prompt + self._limit > context:
+            raise ApiError(
+                400,
+                f"The model's context has {context} tokens; the request is for {prompt + self._limit}: "
+                f"{prompt} of the prompt and {self._limit} of the answer.",
+                code="context_length_exceeded",
+                param="max_tokens",
+            )
+
+    def _reason(self) -> Literal["stop", "length"]:
+        assert self._finished is not None
+        return "length" if self._finished.reason == "length" else "stop"
+
+    def _closing(self) -> dict[str, Any]:
+        assert self._finished is not None
+        return self._account.closing(
+            self._finished,
+            thinking_tokens=self._transcript.thinking_tokens,
+            waited=self._run.waited,
+            warnings=self._warnings,
+        )
+
+    def _note(self, finished: Finished) -> None:
+        self._facts |= {
+            "outcome": finished.reason,
+            "output_tokens": finished.tokens,
+            "rounds": finished.rounds,
+            "mean_acceptance_length": round(finished.mean_acceptance_length, 3),
+            "queue_ms": round(1000 * self._run.waited, 1),
+            "time_to_first_token_ms": round(1000 * finished.ttft_s, 1),
+        }
+        if self._service.options.log_prompts:
+            self._facts |= {"prompt": self._run.command.messages, "text": finished.text}
+
+    def _leave(self, outcome: str) -> None:
+        """Nobody reads on. Does nothing to an answer that is complete."""
+        if self._finished is None:
+            self._facts.setdefault("outcome", outcome)
+        self._service.host.leave(self._run)
+
+    def _full(self) -> ApiError:
+        host = self._service.host
+        return ApiError(
+            429,
+            f"{len(host.queue)} requests wait already; try again later.",
+            code="queue_full",
+            headers={"Retry-After": str(host.expected_wait())},
+        )
+
+
+def client_of(request: Request) -> str:
+    """Whose request it is, for the queue: the key's and the address's."""
+    address = request.client.host if request.client else ""
+    return f"{request.scope.get('api_key', '')} {address}"

@@ -1,0 +1,84 @@
+"""One request on its way through the engine, seen from both ends: events come in, a reader takes them out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+
+from engine.commands import Generate
+from engine.errors import EngineError
+from engine.events import AnyEvent, Checked, Failed, Finished
+
+
+class Run:
+    """Belongs to the event loop's thread.
+
+    Attributes:
+        id: of the answer, as the client is told it.
+        client: whose it is, for the queue.
+        received, started, heard: ``time.monotonic`` of the arrival, of the start in the engine (None while it
+            waits), and of the engine's last event.
+        done: set when the engine has nothing more to say about it, so that the device is free.
+        over: whether the reader has seen, or will see, the last event.
+    """
+
+    def __init__(self, id: str, command: Generate, client: str) -> None:  # noqa: A002
+        self.id = id
+        self.command = command
+        self.client = client
+        self.received = time.monotonic()
+        self.started: float | None = None
+        self.heard = self.received
+        self.done = asyncio.Event()
+        self.over = False
+        self._events: deque[AnyEvent] = deque()
+        self._news = asyncio.Event()
+        self._finished = False
+
+    @property
+    def waited(self) -> float:
+        """Seconds in the queue, so far or in all."""
+        return (self.started or time.monotonic()) - self.received
+
+    def take(self, event: AnyEvent) -> None:
+        """The engine says something about it."""
+        self.heard = time.monotonic()
+        checked = self.command.settings.oracle != "off"
+        match event:
+            case Finished():
+                self._finished = True
+                if not checked:
+                    self.done.set()
+            case Checked() | Failed():
+                self.done.set()
+        self._tell(event, last=self.done.is_set())
+
+    def fail(self, error: EngineError) -> None:
+        """Nothing will come of it: have the reader told so at once, whatever the engine still does."""
+        self._tell(Failed(error=error.kind, message=error.message, hint=error.hint), last=True)
+
+    def checks_end(self) -> None:
+        """The engine has begun something else; an answer that was to be checked was not."""
+        if self._finished and not self.done.is_set():
+            self.done.set()
+            self.over = True
+            self._news.set()
+
+    async def events(self) -> AsyncIterator[AnyEvent]:
+        """All events, as they come, to ``finished`` or ``failed``, or ``checked`` where that was asked."""
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            if self.over:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    def _tell(self, event: AnyEvent, *, last: bool) -> None:
+        if self.over:
+            return
+        self.over = last
+        self._events.append(event)
+        self._news.set()

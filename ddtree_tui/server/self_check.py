@@ -1,0 +1,94 @@
+"""One real answer before anybody is served: "live" is not "works"."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from msgspec.structs import replace
+
+from engine.commands import Generate
+from engine.errors import EngineError
+from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded
+from engine.settings import DecodeSettings, Message
+
+PROMPT = "Tell me a story about a fox and a lantern."
+TOKENS = 96
+
+Decode = Callable[[Generate], Awaitable[list[AnyEvent]]]
+
+
+async def check_engine(decode: Decode, settings: DecodeSettings, loaded: Loaded) -> None:
+    """Have the engine answer once with the oracle on, and once more without drafting.
+
+    Args:
+        settings: how the server decodes; the answer here is greedy.
+
+    Raises:
+        EngineError: ``check_failed`` for an answer that is not the target's own, or a defect that a detector
+            found; whatever the engine could not do.
+    """
+    settings = replace(
+        settings,
+        temperature=0.0,
+        max_new_tokens=min(TOKENS, loaded.context_length // 2),
+        stop=(),
+        thinking=False,
+    )
+    events = await _answer(decode, replace(settings, oracle="full"))
+    _check_findings(events)
+    checked = _check_oracle(events)
+    if settings.mode == "ar":
+        return
+    plain = await _answer(decode, replace(settings, mode="ar", inject=()))
+    if checked is None or checked.verdict == "identical":
+        _check_ids(_ids(events), _ids(plain), exact=loaded.target.dtype in ("float32", "float64"))
+
+
+async def _answer(decode: Decode, settings: DecodeSettings) -> list[AnyEvent]:
+    message: Message = {"role": "user", "content": PROMPT}
+    events = await decode(Generate(messages=[message], settings=settings, fresh=True))
+    for event in events:
+        if isinstance(event, Failed):
+            raise EngineError(event.error, event.message, event.hint, event.detail)
+    return events
+
+
+def _check_findings(events: list[AnyEvent]) -> None:
+    for event in events:
+        if isinstance(event, Finding) and event.severity == "defect":
+            raise _failed(f"{event.cause}: {event.seen}", event.todo)
+
+
+def _check_oracle(events: list[AnyEvent]) -> Checked | None:
+    """What the oracle says; None where the engine has none."""
+    checked = next((event for event in events if isinstance(event, Checked)), None)
+    if checked is not None and checked.verdict == "defect":
+        place = f", first at position {checked.first.position}" if checked.first else ""
+        raise _failed(
+            f"{checked.defects} of {checked.compared} tokens are not the target's own{place}.",
+            "Look at the run with ddtree-tui, or ask its doctor.",
+        )
+    return checked
+
+
+def _check_ids(drafted: list[int], plain: list[int], *, exact: bool) -> None:
+    """Without drafting the text is the same; in half precision up to near ties, which the oracle knows."""
+    differ = next(
+        (at for at, pair in enumerate(zip(drafted, plain, strict=False)) if pair[0] != pair[1]), None
+    )
+    if differ is None and len(drafted) == len(plain):
+        return
+    if exact:
+        place = differ if differ is not None else min(len(drafted), len(plain))
+        raise _failed(
+            f"With drafting the answer is another one than without, from token {place} on.",
+            "Look at the run with ddtree-tui, or ask its doctor.",
+        )
+
+
+def _ids(events: list[AnyEvent]) -> list[int]:
+    return next(event.output_ids for event in events if isinstance(event, Finished))
+
+
+def _failed(seen: str, todo: str) -> EngineError:
+    return EngineError("check_failed", f"The engine's first answer is wrong: {seen}", todo)

@@ -1,0 +1,238 @@
+"""The engine's events for those who watch: kept for a while, and sent on as they come.
+
+Nobody who watches can hold the engine up. A viewer that is too slow gets summaries of the rounds it missed;
+the rounds themselves can be fetched later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from ddtree_tui.server.run import Run
+from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, encode_event
+
+VIEWER_BYTES = 4 * 2**20
+"""Of events that wait for one viewer; beyond, its rounds are summed up."""
+MAX_VIEWERS = 32
+
+
+@dataclass(eq=False)
+class Watched:
+    """A request and its events so far.
+
+    Attributes:
+        events: JSON lines without line breaks; the first ones alone where there were too many for the room.
+        count: how many events there were.
+        state: ``running``, or how it ended: ``stop``, ``length``, ``cancelled`` or ``failed``.
+    """
+
+    id: str
+    kind: str
+    started: float
+    settings: dict[str, Any]
+    events: list[bytes] = field(default_factory=list)
+    count: int = 0
+    size: int = 0
+    state: str = "running"
+    rounds: int = 0
+    tokens: int = 0
+    prompt_tokens: int = 0
+
+    def add(self, event: AnyEvent, line: bytes, limit: int) -> None:
+        """Take in an event; its line is kept while all of them fit into ``limit`` bytes."""
+        self.count += 1
+        if self.size + len(line) <= limit and len(self.events) == self.count - 1:
+            self.events.append(line)
+            self.size += len(line)
+        match event:
+            case Prefilled():
+                self.prompt_tokens, self.tokens = len(event.prompt_ids), 1
+            case Round():
+                self.rounds += 1
+                self.tokens += event.acceptance_length
+            case Finished():
+                self.state = event.reason
+            case Failed():
+                self.state = "failed"
+
+    def summary(self) -> dict[str, Any]:
+        """What a list of requests says of it."""
+        return {
+            "id": self.id,
+            "object": "ddtree.request",
+            "kind": self.kind,
+            "created": int(self.started),
+            "state": self.state,
+            "prompt_tokens": self.prompt_tokens,
+            "output_tokens": self.tokens,
+            "rounds": self.rounds,
+            "events": self.count,
+            "events_kept": len(self.events),
+            "settings": self.settings,
+        }
+
+
+@dataclass
+class Skipped:
+    """Events ``first`` to ``last`` of a request, which a viewer was too slow for."""
+
+    watched: Watched
+    first: int
+    last: int
+
+
+class Viewer:
+    """Somebody who watches; what waits for them is bounded."""
+
+    def __init__(self, only: str | None) -> None:
+        self.only = only
+        self._waiting: deque[bytes] = deque()
+        self._bytes = 0
+        self._skipped: dict[str, Skipped] = {}
+        self._news = asyncio.Event()
+        self.ended = False
+
+    def put(self, watched: Watched | None, number: int, event: AnyEvent, line: bytes) -> None:
+        """One event, unless there is no room for it."""
+        request = watched.id if watched else None
+        if self.only not in (None, request):
+            return
+        ends = isinstance(event, Finished | Failed)
+        if watched is None:
+            self._append(framed(request, number, line))
+        elif ends:
+            if watched.id in self._skipped:
+                self._append(self._sum_up(watched.id))
+            self._append(framed(request, number, line))
+            self.ended = self.ended or self.only == request
+        elif watched.id in self._skipped:
+            self._skipped[watched.id].last = number
+        elif self._bytes > VIEWER_BYTES:
+            self._skipped[watched.id] = Skipped(watched, number, number)
+        else:
+            self._append(framed(request, number, line))
+        self._news.set()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self.ended = True
+        self._news.set()
+
+    async def lines(self, patience: float) -> AsyncIterator[bytes | None]:
+        """What there is to send, as it comes; None after ``patience`` seconds without any."""
+        while True:
+            while self._waiting or self._skipped:
+                if self._waiting:
+                    line = self._waiting.popleft()
+                    self._bytes -= len(line)
+                    yield line
+                else:
+                    yield self._sum_up(next(iter(self._skipped)))
+            if self.ended:
+                return
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), patience)
+            except TimeoutError:
+                yield None
+
+    def _sum_up(self, request: str) -> bytes:
+        """What is sent instead of the events that were skipped."""
+        skipped = self._skipped.pop(request)
+        watched = skipped.watched
+        summary = {
+            "first": skipped.first,
+            "last": skipped.last,
+            "rounds": watched.rounds,
+            "tokens": watched.tokens,
+        }
+        return msgspec.json.encode({"request": request, "seq": skipped.last, "summary": summary})
+
+    def _append(self, line: bytes) -> None:
+        self._waiting.append(line)
+        self._bytes += len(line)
+
+
+class Watch:
+    """Keeps events within ``limit`` bytes, the oldest requests going first, and feeds the viewers."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._requests: OrderedDict[str, Watched] = OrderedDict()
+        self._size = 0
+        self._viewers: set[Viewer] = set()
+        self.loaded: bytes | None = None
+        """The last ``loaded`` event, with which a viewer and a fetched run begin."""
+
+    @property
+    def viewers(self) -> int:
+        """How many watch."""
+        return len(self._viewers)
+
+    def begin(self, run: Run) -> None:
+        """The engine starts with a request."""
+        settings = msgspec.to_builtins(run.command.settings)
+        kind = "completion" if run.command.plain else "chat"
+        self._requests[run.id] = Watched(run.id, kind, time.time(), settings)
+
+    def take(self, event: AnyEvent, run: Run | None) -> None:
+        """An event of the engine, of ``run`` or of none."""
+        line = encode_event(event)
+        if isinstance(event, Loaded):
+            self.loaded = line
+        watched = self._requests.get(run.id) if run else None
+        number = 0
+        if watched is not None:
+            number, size = watched.count, watched.size
+            watched.add(event, line, self._limit)
+            self._size += watched.size - size
+            self._forget()
+        for viewer in self._viewers:
+            viewer.put(watched, number, event, line)
+
+    def join(self, only: str | None = None) -> Viewer:
+        """A new viewer: of everything from now on, or of one request from its beginning."""
+        viewer = Viewer(only)
+        if self.loaded is not None:
+            viewer._append(framed(None, 0, self.loaded))
+        watched = self._requests.get(only) if only is not None else None
+        if watched is not None:
+            for number, line in enumerate(watched.events):
+                viewer._append(framed(watched.id, number, line))
+            viewer.ended = watched.state != "running"
+        self._viewers.add(viewer)
+        return viewer
+
+    def leave(self, viewer: Viewer) -> None:
+        """A viewer is gone."""
+        self._viewers.discard(viewer)
+
+    def end(self) -> None:
+        """The server ends: so do all viewers."""
+        for viewer in self._viewers:
+            viewer.end()
+
+    def requests(self) -> list[Watched]:
+        """Those whose events are kept, newest first."""
+        return [*reversed(self._requests.values())]
+
+    def find(self, id: str) -> Watched | None:  # noqa: A002
+        """One of them."""
+        return self._requests.get(id)
+
+    def _forget(self) -> None:
+        while self._size > self._limit and len(self._requests) > 1:
+            _, oldest = self._requests.popitem(last=False)
+            self._size -= oldest.size
+
+
+def framed(request: str | None, number: int, line: bytes) -> bytes:
+    """One event as viewers get it."""
+    return b'{"request":%s,"seq":%d,"event":%s}' % (msgspec.json.encode(request), number, line)
