@@ -253,7 +253,7 @@ class Session:
 
     def _diverges(self, event: Divergence) -> None:
         answer = self.answer
-        if answer is not None and 0 <= event.round < len(answer.rounds):
+        if answer is not None and event.round is not None and 0 <= event.round < len(answer.rounds):
             answer.divergences.append(event)
             self.overview.diverges(answer.first_round + event.round)
 

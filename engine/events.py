@@ -248,12 +248,13 @@ class Checked(Event, frozen=True):
     """What the oracle found of the answer finished last: its text, replayed through the target alone.
 
     ``positions``: of the answer, ``compared``: of these. ``noise``: the largest change of a token's lead that
-    was measured on this model and device, below which a divergence is a ``tie``. ``first``: the first
-    divergence; ``layer``: the first layer that left its tolerance, of ``layers`` comparisons; ``drift``:
-    round, and relative error of the recurrent state after it. ``sequential``: whether the text was also
-    decoded token by token, not only read. ``verdict``: ``unchecked`` where nothing was compared, which
-    ``reason`` explains. ``gap_change``: the largest change of a top-1 minus top-2 logit where both chose the
-    same token, and ``gap_round``: the first round in which one is above ``noise``, None if there is none.
+    was measured on this model and device, below which a divergence is a ``tie``. ``first``: the first defect
+    among the divergences, else the first tie; ``layer``: the first layer that left its tolerance, of
+    ``layers`` comparisons; ``drift``: round, and relative error of the recurrent state after it.
+    ``sequential``: whether the text was also decoded token by token, not only read. ``verdict``:
+    ``unchecked`` where nothing was compared, which ``reason`` explains. ``gap_change``: the largest change of
+    a top-1 minus top-2 logit where both chose the same token, and ``gap_round``: the first round in which one
+    is above ``noise``, None if there is none.
     ``rounds``: first and last of every run of rounds that were compared.
     """
 

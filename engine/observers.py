@@ -9,4 +9,9 @@ from engine.settings import DecodeSettings
 
 def observers(settings: DecodeSettings) -> list[Observer]:
     """Those that look at an answer with these settings, in the order in which they are asked."""
-    return [Together([FromEvents()])]
+    found: list[Observer] = [Together([FromEvents()])]
+    if settings.oracle == "full":
+        from engine.oracle.oracle import FullOracle
+
+        found.append(FullOracle())
+    return found

@@ -180,6 +180,11 @@ class Session:
             self.context.length = len(ids) - len(features)
 
     @torch.inference_mode()
+    def waiting_features(self, rows: int) -> Tensor | None:
+        """Copies of those of the last ``rows`` tokens that wait for the drafter; None when none do."""
+        return torch.cat(self._features)[-rows:] if self._features else None
+
+    @torch.inference_mode()
     def hand_over(self) -> None:
         """Give the drafter the features of all tokens committed since it last drafted."""
         if self.drafter is not None and self.context is not None and self._features:
