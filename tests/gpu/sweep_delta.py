@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,19 +23,44 @@ if __name__ == "__main__":
 import torch
 from kernel_checks import DeltaCase, Tree, relative, wide
 from kernel_report import Clock, Report, Sizes
-from kernel_times import delta_layer
+from kernel_times import delta_layer, time_serial
 from torch import Tensor
 
 from engine.kernels.delta import TreeSolution, tree_delta_torch
 from engine.kernels.jit.delta import tree_delta
 
+APART = ("invert", "read", "relate")
 VARIANTS: tuple[tuple[int, dict[str, Any]], ...] = (
     (65, {}),
+    (65, {"registers": (168, 168)}),
+    (65, {"tiles": (64, 32)}),
+    (65, {"tiles": (64, 16), "registers": (None, 128)}),
+    (65, {"tiles": (32, 64)}),
     (257, {}),
-    (257, {"tiles": (64, 32, 32, 32)}),
-    (257, {"tiles": (32, 64, 32, 64)}),
-    (257, {"tiles": (32, 32, 16, 32)}),
-    (257, {"tiles": (32, 64, 16, 64), "warps": (4, 8, 8, 8)}),
+    (257, {"runs": 2, "sharing": 2, "registers": (None, None, None, 128)}),
+    (257, {"runs": 4, "sharing": 1, "registers": (None, None, None, 96)}),
+    (257, {"runs": 8, "registers": (None, 168, None, None), "tiles": (32, 32, 16, 32)}),
+    (257, {"launches": ("invert read", "relate"), "sharing": 2, "registers": (None, 168, None, 168)}),
+    (257, {"launches": ("invert", "read relate"), "sharing": 1, "registers": (None, 168, None, 128)}),
+    (
+        257,
+        {
+            "launches": ("invert relate", "read"),
+            "tiles": (32, 64, 16, 32),
+            "registers": (None, None, 128, 128),
+        },
+    ),
+    (257, {"launches": APART, "tiles": (32, 64, 32, 16), "sharing": 2}),
+    (257, {"launches": APART, "runs": 2, "tiles": (32, 64, 32, 16), "registers": (None, None, None, 96)}),
+    (257, {"launches": APART, "runs": 4, "tiles": (32, 64, 32, 32), "sharing": 1}),
+    (257, {"launches": APART, "runs": 2, "tiles": (64, 128, 32, 64), "registers": (None, None, None, 168)}),
+    (257, {"launches": APART, "runs": 4, "tiles": (64, 128, 32, 64), "sharing": 1}),
+    (257, {"launches": APART, "runs": 1, "registers": (168, 128, 128, 128)}),
+    (257, {"launches": APART, "runs": 4, "registers": (168, 200, 96, 128)}),
+    (257, {"registers": (168, 128, 96, 96)}),
+    (257, {"runs": 4, "registers": (168, 168, 128, 128)}),
+    (1025, {}),
+    (1025, {"launches": APART, "runs": 8, "sharing": 2, "registers": (None, None, None, 128)}),
 )
 """Rows, and what the launcher is told."""
 LAYERS = 24
@@ -60,15 +86,15 @@ def exact_case(rows: int) -> tuple[DeltaCase, tuple[Tensor, TreeSolution]]:
 
 
 def profile(calls: list[Any]) -> dict[str, float]:
-    """Mean microseconds of each kernel."""
+    """Microseconds of each kernel a call."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
         for call in calls:
             call()
         torch.cuda.synchronize()
-    spent: dict[str, list[float]] = defaultdict(list)
+    spent: dict[str, float] = defaultdict(float)
     for event in found.events() or ():
-        spent[event.name].append(event.device_time)
-    return {name: round(sum(us) / len(us), 2) for name, us in spent.items() if name.startswith("_")}
+        spent[event.name] += event.device_time / len(calls)
+    return {name: round(us, 2) for name, us in spent.items() if name.startswith("_")}
 
 
 def measure(report: Report, clock: Clock, rows: int, options: dict[str, Any]) -> None:
@@ -78,6 +104,17 @@ def measure(report: Report, clock: Clock, rows: int, options: dict[str, Any]) ->
     layers = [delta_layer(rows, sizes, "cuda", seed) for seed in range(LAYERS)]
     calls = [lambda c=c: tree_delta(*c[:5], tree.visible, c[5], **options) for c in layers]
     report.time("tree_delta", rows, clock(calls), error=error, options=options, kernels=profile(calls))
+
+
+def compare(report: Report, clock: Clock) -> None:
+    """Each row count's fastest against the kernel that keeps a state per node."""
+    sizes = replace(Sizes(), serial_rows=(65, 257))
+    for rows in sizes.serial_rows:
+        report.attempt(f"node_serial {rows}", lambda r=rows: time_serial(report, clock, sizes, r))
+        times = [t["us"] for t in report.times if t["rows"] == rows and t["kernel"] == "tree_delta"]
+        serial = report.us("node_serial", rows)
+        if times and serial:
+            report.ratios[f"node_serial / fastest at {rows} rows"] = serial / min(times)
 
 
 def main(out: Path) -> int:
@@ -91,9 +128,13 @@ def main(out: Path) -> int:
                 line = f"{rows:5d} {t['us']:8.2f} us {t['error']:.0e} {options} {t['kernels']} {wrong}"
                 print(line, flush=True)
             out.write_text(json.dumps(vars(report), indent=1, default=str) + "\n", encoding="utf-8")
+        compare(report, clock)
+    out.write_text(json.dumps(vars(report), indent=1, default=str) + "\n", encoding="utf-8")
+    for name, ratio in report.ratios.items():
+        print(f"{name}: {ratio:.2f}")
     for failure in report.failures:
         print("FAILED", failure["name"], failure["error"][:200])
-    return int(bool(report.failures) or any(t["error"] >= BOUND for t in report.times))
+    return int(bool(report.failures) or any(t.get("error", 0.0) >= BOUND for t in report.times))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ from kernel_report import Clock, Report, Sizes
 from kernel_times import commit_inputs
 
 from engine.kernels.jit.attention import tree_attention
+from engine.kernels.jit.delta_inputs import delta_inputs
 from engine.kernels.jit.delta_state import tree_delta_commit
+from engine.kernels.jit.elementwise import gated_rms_norm, swiglu
 from engine.kernels.jit.logits import row_statistics
 
 COMPILERS = 14
@@ -97,6 +99,48 @@ def statistics_variants(sizes: Sizes) -> Iterator[Variant]:
                 yield "row_statistics", rows, options, calls
 
 
+def small_variants(sizes: Sizes, rows: int) -> Iterator[Variant]:
+    """What runs between the projections, with its launch parameters."""
+    layers, device, kind = 16, "cuda", torch.bfloat16
+    (HK, HV), (DK, DV) = sizes.delta_heads, sizes.delta_dims
+    channels = 2 * HK * DK + HV * DV
+
+    def draw(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, dtype=kind, device=device)
+
+    # Strided, as the merged projections leave them.
+    projected = draw(layers, rows, channels + HV * DV + 2 * HV)
+    mixed, z, b, a = projected.split((channels, HV * DV, HV, HV), dim=-1)
+    z, out = z.unflatten(-1, (HV, DV)), torch.randn(layers, rows, HV, DV, device=device)
+    halves = [draw(rows, 2 * sizes.intermediate).chunk(2, dim=-1) for _ in range(layers)]
+    window, taps, kept, scale = draw(3, channels), draw(channels, 4), draw(rows, channels), draw(DV)
+    rates, parents = [draw(HV) for _ in range(2)], Tree.random(rows, 1, torch.device(device)).parents
+    kernels: dict[str, tuple[Callable[..., list[Callable[[], object]]], dict[str, tuple[int, ...]]]] = {
+        "gated_rms_norm": (
+            lambda **o: [lambda i=i: gated_rms_norm(out[i], z[i], scale, 1e-6, **o) for i in range(layers)],
+            {"together": (1, 2, 4, 8, 16), "warps": (1, 2, 4, 8)},
+        ),
+        "swiglu": (
+            lambda **o: [lambda a=a, b=b: swiglu(a, b, **o) for a, b in halves],
+            {"share": (256, 512, 1024, 2048, 4096), "warps": (1, 2, 4, 8)},
+        ),
+        "delta_inputs": (
+            lambda **o: [
+                lambda i=i: delta_inputs(
+                    mixed[i], window, parents, taps, None, a[i], b[i], *rates, (HK, HV), (DK, DV),
+                    kept=kept, **o,
+                )
+                for i in range(layers)
+            ],
+            {"together": (1, 2, 4, 8, 16), "warps": (1, 2, 4, 8)},
+        ),
+    }  # fmt: skip
+    for name, (calls, choices) in kernels.items():
+        for values in itertools.product(*choices.values()):
+            options = dict(zip(choices, values, strict=True))
+            yield name, rows, options, lambda c=calls, o=options: c(**o)
+
+
 def variants(sizes: Sizes, wanted: list[str]) -> Iterator[Variant]:
     for kernel, each in (
         (
@@ -108,6 +152,7 @@ def variants(sizes: Sizes, wanted: list[str]) -> Iterator[Variant]:
         ),
         ("tree_delta_commit", [lambda: commit_variants(sizes)]),
         ("row_statistics", [lambda: statistics_variants(sizes)]),
+        ("small", [lambda r=r: small_variants(sizes, r) for r in (1, 16, 65)]),
     ):
         if not wanted or kernel in wanted:
             for some in each:

@@ -12,7 +12,9 @@ import bench_generate
 import bench_rounds
 import check_all
 import check_parts
+import profile_rounds
 import pytest
+import sweep_linears
 import torch
 from check_parts import Part, Row
 from round_pairs import fill, random_pair
@@ -39,6 +41,44 @@ def test_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 8 < read["chain"]["touched"] <= read["tree(64)"]["touched"] <= 12
     assert read["chain"]["expert_bytes"] < read["chain"]["bytes"] < mixture["told_bytes"] * 2
     assert mixture["ratios"]["ar / reading its weights once"] > 0
+
+
+def test_a_profile_of_both_modes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "profile.json"
+    arguments = ["--cpu", "--context", "32", "--budget", "16", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["profile_rounds.py", *arguments])
+    assert profile_rounds.main() == 0
+    found = json.loads(out.read_text())["us"]
+    assert set(found) == {"chain", "tree"}
+    assert all({"draft", "build", "verify", "walk", "commit"} <= set(stages) for stages in found.values())
+    assert "verify  all of it" in capsys.readouterr().out
+
+
+def test_kernels_of_libraries_are_called_by_those_they_run_between() -> None:
+    names = ["_rms_norm", "nvjet_1", "reduce", "_swiglu", "nvjet_2", "_rms_norm", "nvjet_1", "_swiglu"]
+    ran = [profile_rounds.Ran(name, float(10 * at), 2.0) for at, name in enumerate(names * 5)]
+    found = profile_rounds.lines(ran)
+    places = {name: (round(line.calls, 6), round(line.us, 6), line.kernels) for name, line in found.items()}
+    assert places["rms_norm > swiglu"] == (3, 6.0, ["nvjet_1", "reduce"])
+    assert places["swiglu > rms_norm"] == (1, 2.0, ["nvjet_2"])
+    assert places["swiglu"] == (2, 4.0, ["_swiglu"])
+
+
+def test_every_way_to_run_linears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = sweep_linears.Group("some", (200, 50, 6), 32, 1)
+    for way, calls in sweep_linears.ways(group, 65, "cpu", torch.float32):
+        answer = calls[0]()
+        parts = list(answer) if isinstance(answer, list | tuple) else [answer]
+        assert sum(part.numel() for part in parts) >= 65 * 256, way
+    out = tmp_path / "linears.json"
+    monkeypatch.setattr(sys, "argv", ["sweep_linears.py", str(out), "--cpu"])
+    assert sweep_linears.main() == 0
+    found = json.loads(out.read_text())
+    assert found["failures"] == []
+    merged = {(t["kernel"], t["rows"]) for t in found["times"] if t["way"] == "merged"}
+    assert ("gate_proj up_proj", 65) in merged
 
 
 def test_experts_against_the_library(tmp_path: Path) -> None:

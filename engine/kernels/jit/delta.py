@@ -80,6 +80,10 @@ def tree_delta(
     decay: Tensor | None = None,
     tiles: Sequence[int] | None = None,
     warps: Sequence[int] | None = None,
+    launches: Sequence[str] = ("invert read relate",),
+    runs: int = 1,
+    sharing: int = 1024,
+    registers: Sequence[int | None] = (None, None, None, None),
 ) -> tuple[Tensor, TreeSolution]:
     """``engine.kernels.delta.tree_delta``.
 
@@ -87,6 +91,10 @@ def tree_delta(
         tiles: value columns of a program of each kernel, in the order of their launch: two kernels for one
             block of rows, four for more.
         warps: of 32 threads, a program of each.
+        launches: which tasks of the first kernel run together, of several blocks.
+        runs: programs that share the rows that read one tile of the state, of several blocks.
+        registers: of a thread of each kernel, at most.
+        sharing: programs at most that share what is multiplied by one inverse, of several blocks.
 
     The defaults are what was fastest on an H200 with 48 heads (``sweep_delta.py``).
     """
@@ -117,27 +125,34 @@ def tree_delta(
         couplings, weights = q.new_empty(2, HV, pairs, block, block, dtype=torch.float32)
         similar, scores = q.new_empty(2, HK, padded, padded, dtype=torch.float32)
         base = torch.empty_like(u)
-        tasks = HV * columns[0] + HV * blocks + HK * blocks * (2 * blocks - 1)
-        _prepare[(tasks,)](
-            *tensors, inverses, couplings, similar, scores, base, *strides, beta.stride(0), R, HV, HK, blocks,
-            columns[0], group, DK, DV, BDK, tiles[0], block, single, num_warps=warps[0], num_stages=1,
-        )  # fmt: skip
+        runs = 1 if single else min(runs, 2 * blocks)
+        tasks = {"invert": HV * blocks, "read": HV * columns[0] * runs, "relate": HK * blocks * blocks}
+        for kinds in launches if not single else ("invert read relate",):
+            _prepare[(sum(tasks[kind] for kind in kinds.split()),)](
+                *tensors, inverses, couplings, similar, scores, base, *strides, beta.stride(0), R, HV, HK,
+                blocks, columns[0], runs, group, DK, DV, BDK, tiles[0], block, single,
+                *(kind in kinds for kind in tasks), num_warps=warps[0], num_stages=1,
+                maxnreg=registers[0],
+            )  # fmt: skip
         if single:
             _solve[(columns[1], HV)](
                 v, g, beta, out, u, decay, inverses, couplings, scores, base, *v_beta, R, HV, group,
-                DV, tiles[1], block, num_warps=warps[1],
+                DV, tiles[1], block, num_warps=warps[1], maxnreg=registers[1],
             )  # fmt: skip
             return out, solution
-        _couple[(blocks + columns[1], blocks, HV)](
+        pairing, solving = min(sharing, blocks), min(sharing, columns[1])
+        _couple[(pairing + solving, blocks, HV)](
             v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, *v_beta, R, HV,
-            blocks, group, DV, tiles[1], block, num_warps=warps[1],
+            blocks, columns[1], pairing, group, DV, tiles[1], block, num_warps=warps[1], num_stages=1,
+            maxnreg=registers[1],
         )  # fmt: skip
         _substitute[(columns[2], HV)](
-            u, couplings, R, HV, blocks, DV, tiles[2], block, num_warps=warps[2], num_stages=2
-        )
+            u, couplings, R, HV, blocks, DV, tiles[2], block, num_warps=warps[2], num_stages=2,
+            maxnreg=registers[2],
+        )  # fmt: skip
         _outputs[(columns[3], HV, blocks)](
             g, out, u, decay, weights, base, R, HV, blocks, DV, tiles[3], block, num_warps=warps[3],
-            num_stages=2,
+            num_stages=2, maxnreg=registers[3],
         )  # fmt: skip
     return out, solution
 

@@ -182,21 +182,27 @@ def delta_inputs(
     *,
     k: Tensor | None = None,
     kept: Tensor | None = None,
+    together: int = 8,
+    warps: int = 4,
 ) -> DeltaInputs:
-    """``engine.kernels.delta_inputs.delta_inputs``."""
+    """``engine.kernels.delta_inputs.delta_inputs``.
+
+    Args:
+        together: rows of a program at most, a power of two.
+    """
     (HK, HV), (DK, DV), (R, C) = heads, dims, mixed.shape
     innermost_contiguous(mixed, window, a, b)
     q = mixed.new_empty(R, HK, DK, dtype=torch.float32)
     k = torch.empty_like(q) if k is None else packed(k)
     v = mixed.new_empty(R, HV, DV)
     g, beta = mixed.new_empty(2, R, HV, dtype=torch.float32)
-    BR = min(8, power_of_two(R))
+    BR = min(together, power_of_two(R))
     with on_device(mixed):
         _delta_inputs[(triton.cdiv(R, BR), 2 * HK + HV + 1)](
             mixed, window, parents, weight.contiguous(), weight if bias is None else bias, a, b, a_log,
             dt_bias, q, k, v, g, beta, mixed if kept is None else packed(kept),
             mixed.stride(0), window.stride(0), a.stride(0), b.stride(0), R, C, DK**-0.5,
             HK, HV, DK, DV, weight.shape[1], bias is not None, kept is not None, BR,
-            power_of_two(max(DK, DV)), power_of_two(HV), L2_EPSILON, num_warps=4,
+            power_of_two(max(DK, DV)), power_of_two(HV), L2_EPSILON, num_warps=warps,
         )  # fmt: skip
     return DeltaInputs(q, k, v, g, beta)

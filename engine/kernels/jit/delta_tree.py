@@ -24,7 +24,7 @@ import triton
 import triton.language as tl
 
 from engine.kernels.jit.inverse import invert_16, invert_64
-from engine.kernels.jit.products import product, product_with_itself
+from engine.kernels.jit.products import halves, product, product_of_halves, product_with_itself
 
 
 @triton.jit
@@ -101,10 +101,10 @@ def _relate(
 
 @triton.jit
 def _after_root(
-    q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile,
+    q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, write,
     group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
 ):  # fmt: skip
-    """S_1; the root's own results are written on the way."""
+    """S_1; with ``write`` the root's own results are written on the way."""
     shared = head // group
     dims = tl.arange(0, BDK)
     values = tile * BV + tl.arange(0, BV)
@@ -117,76 +117,89 @@ def _after_root(
     s = s.to(tl.float32) * tl.exp(loss)
     own = tl.load(beta + head).to(tl.float32) * (value - tl.sum(s * key[:, None], axis=0))
     s += key[:, None] * own[None, :]
-    output = tl.sum(s * query[:, None], axis=0)
-    tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
-    tl.store(u + head * DV + values, own, mask=values < DV)
-    if tile == 0:
-        tl.store(decay + head, loss)
+    if write:
+        output = tl.sum(s * query[:, None], axis=0)
+        tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
+        tl.store(u + head * DV + values, own, mask=values < DV)
+        if tile == 0:
+            tl.store(decay + head, loss)
     return s
 
 
 @triton.jit
 def _read_state(
-    q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head, head, tile, R, HV,
-    blocks, group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
+    q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head, head, tile, first,
+    last, R, HV, group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
     BLOCK: tl.constexpr, SINGLE: tl.constexpr,
 ):  # fmt: skip
-    """Into ``u`` S_1ᵀ k and into ``base`` S_1ᵀ q, of all rows."""
+    """Into ``u`` S_1ᵀ k and into ``base`` S_1ᵀ q; of several blocks, products ``first`` to ``last`` - 1."""
     shared = head // group
-    if SINGLE:  # early, for its latency
-        keys = _vectors(k + shared * k_head, k_row, 1 + tl.arange(0, BLOCK), R, DK, BDK)
-    s = _after_root(
-        q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, group, DK, DV, BDK, BV
-    )
     values = tile * BV + tl.arange(0, BV)
-    for i in range(blocks):
-        rows = 1 + i * BLOCK + tl.arange(0, BLOCK)
+    local = tl.arange(0, BLOCK)
+    if SINGLE:
+        rows = 1 + local
+        keys = _vectors(k + shared * k_head, k_row, rows, R, DK, BDK)  # early, for its latency
+        s = _after_root(
+            q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, True, group, DK, DV,
+            BDK, BV,
+        )  # fmt: skip
         wanted = (rows[:, None] < R) & (values[None, :] < DV)
         place = (rows[:, None] * HV + head) * DV + values[None, :]
-        if not SINGLE:
-            keys = _vectors(k + shared * k_head, k_row, rows, R, DK, BDK)
         tl.store(u + place, product(keys, s), mask=wanted)
         queries = _vectors(q + shared * q_head, q_row, rows, R, DK, BDK)
         tl.store(base + place, product(queries, s), mask=wanted)
+    else:
+        s = _after_root(
+            q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, first == 0, group, DK,
+            DV, BDK, BV,
+        )  # fmt: skip
+        s_high, s_low = halves(s)
+        for step in range(first, last):  # keys of a block, then queries: less code than both at once
+            rows = 1 + step // 2 * BLOCK + local
+            if step % 2 == 0:
+                x, x_row, to = k + shared * k_head, k_row, u
+            else:
+                x, x_row, to = q + shared * q_head, q_row, base
+            high, low = halves(_vectors(x, x_row, rows, R, DK, BDK))
+            place = (rows[:, None] * HV + head) * DV + values[None, :]
+            read = product_of_halves(high, low, s_high, s_low)
+            tl.store(to + place, read, mask=(rows[:, None] < R) & (values[None, :] < DV))
 
 
 @triton.jit
 def _prepare(
     q, k, v, g, beta, visible, state, out, u, decay, inverses, gammas, similar, scores, base,
-    q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, R, HV, HK, blocks, tiles,
+    q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, R, HV, HK, blocks, tiles, runs,
     group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-    BLOCK: tl.constexpr, SINGLE: tl.constexpr,
+    BLOCK: tl.constexpr, SINGLE: tl.constexpr, INVERT: tl.constexpr, READ: tl.constexpr, RELATE: tl.constexpr,
 ):  # fmt: skip
-    """One task a program; the products, the shortest, come last."""
+    """One task a program, of the kinds wanted; the products, the shortest, come last."""
     task = tl.program_id(0)
-    reads, inverted, padded = HV * tiles, HV * blocks, blocks * BLOCK
-    if task < reads:
-        _read_state(
-            q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head,
-            task // tiles, task % tiles, R, HV, blocks, group, DK, DV, BDK, BV, BLOCK, SINGLE,
-        )  # fmt: skip
-    elif task < reads + inverted:
-        task -= reads
+    inverted = HV * blocks if INVERT else 0
+    reads = HV * tiles * runs if READ else 0
+    if INVERT and task < inverted:
         _invert_block(
             k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, task // blocks,
             task % blocks, blocks, R, HV, group, DK, BDK, BLOCK, SINGLE,
         )  # fmt: skip
-    else:
-        task -= reads + inverted
-        shared, task = task // (blocks * (2 * blocks - 1)), task % (blocks * (2 * blocks - 1))
-        if task < blocks * blocks:
-            if task // blocks >= task % blocks:
-                _relate(
-                    q, k, scores, q_row, q_head, k_row, k_head, shared, task // blocks, task % blocks, R,
-                    padded, DK, BDK, BLOCK,
-                )  # fmt: skip
-        else:  # the block rows from the second on
-            task -= blocks * (blocks - 1)
-            if task // blocks > task % blocks:
-                _relate(
-                    k, k, similar, k_row, k_head, k_row, k_head, shared, task // blocks, task % blocks, R,
-                    padded, DK, BDK, BLOCK,
-                )  # fmt: skip
+    elif READ and task < inverted + reads:
+        task -= inverted
+        run, task = task % runs, task // runs
+        _read_state(
+            q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head,
+            task // tiles, task % tiles, run * 2 * blocks // runs, (run + 1) * 2 * blocks // runs, R, HV,
+            group, DK, DV, BDK, BV, BLOCK, SINGLE,
+        )  # fmt: skip
+    elif RELATE:
+        task -= inverted + reads
+        padded = blocks * BLOCK
+        shared, task = task // (blocks * blocks), task % (blocks * blocks)
+        i, j = tl.maximum(task // blocks, task % blocks), tl.minimum(task // blocks, task % blocks)
+        if task // blocks >= task % blocks:
+            x, x_row, x_head, to = q, q_row, q_head, scores
+        else:  # what is above the diagonal of the one is below that of the other
+            x, x_row, x_head, to = k, k_row, k_head, similar
+        _relate(x, k, to, x_row, x_head, k_row, k_head, shared, i, j, R, padded, DK, BDK, BLOCK)
 
 
 @triton.jit
@@ -219,19 +232,21 @@ def _solve(
 @triton.jit
 def _couple(
     v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, v_row, v_head, beta_row,
-    R, HV, blocks, group: tl.constexpr, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr,
+    R, HV, blocks, tiles, sharing,
+    group: tl.constexpr, DV: tl.constexpr, BV: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """M_ij and P_ij; or, in the programs after these, T_i r_i of a tile of columns, into ``u``."""
-    j, i, head = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    if (j <= i) | (j >= blocks):
-        local = tl.arange(0, BLOCK)
-        rows = 1 + i * BLOCK + local
-        square = local[:, None] * BLOCK + local[None, :]
-        inverse = tl.load(inverses + (head * blocks + i).to(tl.int64) * BLOCK * BLOCK + square)
-        strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
-        down = tl.load(decay + rows * HV + head, mask=rows < R, other=0.0)
-        if j <= i:
-            padded = blocks * BLOCK
+    """M_ij and P_ij of a block row i; or, in the programs after these, T_i r_i a tile of columns at a time,
+    into ``u``."""
+    place, i, head = tl.program_id(0), blocks - 1 - tl.program_id(1), tl.program_id(2)
+    local = tl.arange(0, BLOCK)
+    rows = 1 + i * BLOCK + local
+    square = local[:, None] * BLOCK + local[None, :]
+    inverse = tl.load(inverses + (head * blocks + i).to(tl.int64) * BLOCK * BLOCK + square)
+    strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
+    down = tl.load(decay + rows * HV + head, mask=rows < R, other=0.0)
+    if place < sharing:
+        padded = blocks * BLOCK
+        for j in range(place, i + 1, sharing):
             line = (head // group).to(tl.int64) * padded * padded + (i * BLOCK + local[:, None]) * padded
             line += j * BLOCK + local[None, :]
             to = _square_of(head, i, j, blocks, BLOCK) + square
@@ -242,16 +257,17 @@ def _couple(
             if j < i:
                 lower = strength[:, None] * gamma * tl.load(similar + line)
                 tl.store(couplings + to, product(inverse, lower))
-        else:
-            values = (j - blocks) * BV + tl.arange(0, BV)
+    else:
+        kept = tl.exp(down - tl.load(g + head))[:, None]
+        for tile in range(place - sharing, tiles, tl.num_programs(0) - sharing):
+            values = tile * BV + tl.arange(0, BV)
             wanted = (rows[:, None] < R) & (values[None, :] < DV)
-            place = (rows[:, None] * HV + head) * DV + values[None, :]
-            from_key = tl.load(u + place, mask=wanted, other=0.0)
+            at = (rows[:, None] * HV + head) * DV + values[None, :]
+            from_key = tl.load(u + at, mask=wanted, other=0.0)
             from_v = v + rows[:, None] * v_row + head * v_head + values[None, :]
             v_i = tl.load(from_v, mask=wanted, other=0.0).to(tl.float32)
-            kept = tl.exp(down - tl.load(g + head))[:, None]
             own = product(inverse, strength[:, None] * (v_i - kept * from_key))
-            tl.store(u + place, own, mask=wanted)
+            tl.store(u + at, own, mask=wanted)
 
 
 @triton.jit

@@ -188,30 +188,46 @@ def rms_norm(
     return out, total
 
 
-def gated_rms_norm(x: Tensor, gate: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """``engine.kernels.elementwise.gated_rms_norm``."""
+def gated_rms_norm(
+    x: Tensor,
+    gate: Tensor,
+    weight: Tensor,
+    eps: float,
+    *,
+    together: int | None = None,
+    warps: int | None = None,
+) -> Tensor:
+    """``engine.kernels.elementwise.gated_rms_norm``.
+
+    Args:
+        together: heads of a program, a power of two.
+    """
     R, heads, D = x.shape
     innermost_contiguous(x, gate)
     out = gate.new_empty(R, heads, D)
     BD = power_of_two(D)
-    BH = max(1, min(1024 // BD, power_of_two(heads))) if R > 1 else 1
+    BH = together or (max(1, min(1024 // BD, power_of_two(heads))) if R > 1 else 1)
     with on_device(x):
         _gated_rms_norm[(R, triton.cdiv(heads, BH))](
             x, gate, weight, out, x.stride(0), x.stride(1), gate.stride(0), gate.stride(1), heads, eps,
-            D, BD, BH, num_warps=max(1, min(4, BD * BH // 256)),
+            D, BD, BH, num_warps=warps or max(1, min(4, BD * BH // 256)),
         )  # fmt: skip
     return out
 
 
-def swiglu(gate: Tensor, up: Tensor) -> Tensor:
-    """``engine.kernels.elementwise.swiglu``."""
+def swiglu(gate: Tensor, up: Tensor, *, share: int = 1024, warps: int = 4) -> Tensor:
+    """``engine.kernels.elementwise.swiglu``.
+
+    Args:
+        share: columns of a program at most, a power of two.
+    """
     R, width = gate.shape
     innermost_contiguous(gate, up)
     out = gate.new_empty(R, width)
-    BW = min(1024, power_of_two(width))
+    BW = min(share, power_of_two(width))
     with on_device(gate):
         _swiglu[(R, triton.cdiv(width, BW))](
-            gate, up, out, gate.stride(0), up.stride(0), width, BW, num_warps=4
+            gate, up, out, gate.stride(0), up.stride(0), width, BW, num_warps=warps
         )
     return out
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,6 +40,20 @@ def test_tree_delta_of_a_chain(rows: int) -> None:
 
 def test_tree_delta_of_a_large_tree() -> None:
     name, error = worst(check_delta(KERNELS, "cpu", 257, (1, 1), (16, 16), seed=1))
+    assert error < 5e-6, name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"runs": 3, "sharing": 2, "tiles": (32, 16, 16, 32)},
+        {"launches": ("invert", "read relate"), "sharing": 1},
+        {"launches": ("invert", "read", "relate"), "runs": 8, "tiles": (16, 32, 32, 16)},
+    ],
+)
+def test_tree_delta_launched_otherwise(options: dict[str, Any]) -> None:
+    kernels = SimpleNamespace(**vars(KERNELS) | {"tree_delta": partial(KERNELS.tree_delta, **options)})
+    name, error = worst(check_delta(kernels, "cpu", 150, HEADS, DIMS, seed=1))
     assert error < 5e-6, name
 
 
