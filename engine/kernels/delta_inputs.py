@@ -135,13 +135,12 @@ def delta_inputs(
         k: float32 (R, Hk, dk) to write the keys into.
         kept: (R, C), where a copy of ``mixed`` is left.
     """
+    rows = (mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims)
     if use_triton(mixed):
         import engine.kernels.jit.delta_inputs as jit
 
-        run = jit.delta_inputs
-    else:
-        run = delta_inputs_torch
-    return run(mixed, window, parents, weight, bias, a, b, a_log, dt_bias, heads, dims, k=k, kept=kept)
+        return jit.delta_inputs(*rows, k=k, kept=kept)
+    return delta_inputs_torch(*rows, k=k, kept=kept)
 
 
 def delta_inputs_torch(

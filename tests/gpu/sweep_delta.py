@@ -30,37 +30,35 @@ from engine.kernels.delta import TreeSolution, tree_delta_torch
 from engine.kernels.jit.delta import tree_delta
 
 APART = ("invert", "read", "relate")
+FIRST = ("invert", "read relate")
 VARIANTS: tuple[tuple[int, dict[str, Any]], ...] = (
+    (16, {}),
+    (16, {"chunk": 64}),
+    (16, {"chunk": 128}),
+    (16, {"chunk": 64, "tiles": (64, 32)}),
     (65, {}),
-    (65, {"registers": (168, 168)}),
-    (65, {"tiles": (64, 32)}),
-    (65, {"tiles": (64, 16), "registers": (None, 128)}),
-    (65, {"tiles": (32, 64)}),
-    (257, {}),
-    (257, {"runs": 2, "sharing": 2, "registers": (None, None, None, 128)}),
-    (257, {"runs": 4, "sharing": 1, "registers": (None, None, None, 96)}),
-    (257, {"runs": 8, "registers": (None, 168, None, None), "tiles": (32, 32, 16, 32)}),
-    (257, {"launches": ("invert read", "relate"), "sharing": 2, "registers": (None, 168, None, 168)}),
-    (257, {"launches": ("invert", "read relate"), "sharing": 1, "registers": (None, 168, None, 128)}),
-    (
-        257,
-        {
-            "launches": ("invert relate", "read"),
-            "tiles": (32, 64, 16, 32),
-            "registers": (None, None, 128, 128),
-        },
-    ),
-    (257, {"launches": APART, "tiles": (32, 64, 32, 16), "sharing": 2}),
-    (257, {"launches": APART, "runs": 2, "tiles": (32, 64, 32, 16), "registers": (None, None, None, 96)}),
-    (257, {"launches": APART, "runs": 4, "tiles": (32, 64, 32, 32), "sharing": 1}),
-    (257, {"launches": APART, "runs": 2, "tiles": (64, 128, 32, 64), "registers": (None, None, None, 168)}),
-    (257, {"launches": APART, "runs": 4, "tiles": (64, 128, 32, 64), "sharing": 1}),
-    (257, {"launches": APART, "runs": 1, "registers": (168, 128, 128, 128)}),
-    (257, {"launches": APART, "runs": 4, "registers": (168, 200, 96, 128)}),
-    (257, {"registers": (168, 128, 96, 96)}),
-    (257, {"runs": 4, "registers": (168, 168, 128, 128)}),
+    (65, {"registers": (128, 168)}),
+    (65, {"registers": (144, 128)}),
+    (65, {"chunk": 16, "registers": (128, None)}),
+    (65, {"chunk": 64, "tiles": (64, 32)}),
+    (65, {"tiles": (64, 64)}),
+    (65, {"chunk": 128, "tiles": (32, 16)}),
+    (65, {"launches": APART, "registers": (None, 168)}),
+    (65, {"launches": APART, "chunk": 64, "tiles": (32, 16)}),
+    (65, {"launches": ("invert relate", "read")}),
+    (257, {"sharing": 4}),
+    (257, {"launches": FIRST, "sharing": 2, "registers": (None, None, None, 128)}),
+    (257, {"launches": FIRST, "sharing": 1, "tiles": (64, 32, 32, 32), "registers": (None, None, None, 96)}),
+    (257, {"launches": FIRST, "chunk": 16, "registers": (None, 168, None, None), "tiles": (32, 32, 16, 32)}),
+    (257, {"launches": FIRST, "chunk": 64, "registers": (None, 128, 128, 128), "tiles": (64, 32, 32, 32)}),
+    (257, {"launches": APART, "chunk": 16, "sharing": 2, "tiles": (64, 64, 16, 16)}),
+    (257, {"launches": APART, "sharing": 1, "tiles": (32, 64, 32, 64), "registers": (None, None, None, 168)}),
+    (257, {"launches": APART, "chunk": 64, "sharing": 2, "registers": (None, 168, 96, 128)}),
+    (257, {"launches": APART, "chunk": 128, "tiles": (64, 32, 32, 16), "registers": (None, 144, None, 96)}),
+    (257, {"registers": (168, 128, 128, 128)}),
+    (257, {"registers": (128, 168, None, 144), "tiles": (64, 32, 32, 32)}),
     (1025, {}),
-    (1025, {"launches": APART, "runs": 8, "sharing": 2, "registers": (None, None, None, 128)}),
+    (1025, {"launches": FIRST, "sharing": 2, "registers": (None, None, None, 128)}),
 )
 """Rows, and what the launcher is told."""
 LAYERS = 24
@@ -85,16 +83,21 @@ def exact_case(rows: int) -> tuple[DeltaCase, tuple[Tensor, TreeSolution]]:
     return case, tree_delta_torch(*wide(*case.rows, case.tree.visible, case.state))
 
 
-def profile(calls: list[Any]) -> dict[str, float]:
-    """Microseconds of each kernel a call."""
+def profile(calls: list[Any]) -> dict[str, list[float]]:
+    """Microseconds of each kernel, of every launch of it in a call."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
         for call in calls:
             call()
         torch.cuda.synchronize()
-    spent: dict[str, float] = defaultdict(float)
-    for event in found.events() or ():
-        spent[event.name] += event.device_time / len(calls)
-    return {name: round(us, 2) for name, us in spent.items() if name.startswith("_")}
+    spent: dict[str, list[float]] = defaultdict(list)
+    for event in sorted(found.events() or (), key=lambda event: event.time_range.start):
+        if event.name.startswith("_"):
+            spent[event.name].append(event.device_time)
+    launches = {name: len(us) // len(calls) for name, us in spent.items()}
+    return {
+        name: [round(sum(us[place :: launches[name]]) / len(calls), 2) for place in range(launches[name])]
+        for name, us in spent.items()
+    }
 
 
 def measure(report: Report, clock: Clock, rows: int, options: dict[str, Any]) -> None:

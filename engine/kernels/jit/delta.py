@@ -81,7 +81,7 @@ def tree_delta(
     tiles: Sequence[int] | None = None,
     warps: Sequence[int] | None = None,
     launches: Sequence[str] = ("invert read relate",),
-    runs: int = 1,
+    chunk: int = 32,
     sharing: int = 1024,
     registers: Sequence[int | None] = (None, None, None, None),
 ) -> tuple[Tensor, TreeSolution]:
@@ -91,8 +91,8 @@ def tree_delta(
         tiles: value columns of a program of each kernel, in the order of their launch: two kernels for one
             block of rows, four for more.
         warps: of 32 threads, a program of each.
-        launches: which tasks of the first kernel run together, of several blocks.
-        runs: programs that share the rows that read one tile of the state, of several blocks.
+        launches: which tasks of the first kernel run together.
+        chunk: key dimensions of a step of the first kernel.
         registers: of a thread of each kernel, at most.
         sharing: programs at most that share what is multiplied by one inverse, of several blocks.
 
@@ -125,12 +125,12 @@ def tree_delta(
         couplings, weights = q.new_empty(2, HV, pairs, block, block, dtype=torch.float32)
         similar, scores = q.new_empty(2, HK, padded, padded, dtype=torch.float32)
         base = torch.empty_like(u)
-        runs = 1 if single else min(runs, 2 * blocks)
-        tasks = {"invert": HV * blocks, "read": HV * columns[0] * runs, "relate": HK * blocks * blocks}
-        for kinds in launches if not single else ("invert read relate",):
+        CK = min(chunk, BDK)
+        tasks = {"invert": HV * blocks, "read": HV * columns[0] * 2 * blocks, "relate": HK * blocks * blocks}
+        for kinds in launches:
             _prepare[(sum(tasks[kind] for kind in kinds.split()),)](
                 *tensors, inverses, couplings, similar, scores, base, *strides, beta.stride(0), R, HV, HK,
-                blocks, columns[0], runs, group, DK, DV, BDK, tiles[0], block, single,
+                blocks, columns[0], group, DK, DV, BDK, CK, tiles[0], block, single,
                 *(kind in kinds for kind in tasks), num_warps=warps[0], num_stages=1,
                 maxnreg=registers[0],
             )  # fmt: skip

@@ -14,8 +14,9 @@ value heads that share it. What is left, with r_i = β_i (v_i - e^{G_i} S_1ᵀ k
   M_ij and P_ij before it, the last o_i = e^{G_i} S_1ᵀ q_i + Σ_{j≤i} P_ij U_j after it, all blocks at once.
   With unit keys no entry of M exceeds 1, as none of T does: Γ β k_iᵀ Π (I - β k kᵀ) k_j, over rows between.
 
-A program runs through its code about once, so what takes time is how much code it is: operands are split for
-the tensor cores once, and results go through memory where cutting registers would take more instructions.
+A program runs through its code about once, so what takes time is how much code it is, and how few programs
+its registers leave room for: sums over the key dimensions are made in steps, operands are split for the
+tensor cores once, and results go through memory where cutting registers would take more instructions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import triton
 import triton.language as tl
 
 from engine.kernels.jit.inverse import invert_16, invert_64
-from engine.kernels.jit.products import halves, product, product_of_halves, product_with_itself
+from engine.kernels.jit.products import add_product, product, product_with_itself
 
 
 @triton.jit
@@ -34,9 +35,8 @@ def _seen(visible, rows, cols, R):
 
 
 @triton.jit
-def _vectors(x, row, rows, R, D: tl.constexpr, BD: tl.constexpr):
-    """Queries or keys of ``rows``; 0 past the last."""
-    dims = tl.arange(0, BD)
+def _vectors(x, row, rows, dims, R, D: tl.constexpr):
+    """Some dimensions of the queries or keys of ``rows``; 0 past the last."""
     known = (rows[:, None] < R) & (dims[None, :] < D)
     return tl.load(x + rows[:, None] * row + dims[None, :], mask=known, other=0.0).to(tl.float32)
 
@@ -56,7 +56,8 @@ def _path_decay(seen, step):
 @triton.jit
 def _invert_block(
     k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, head, i, blocks, R, HV,
-    group: tl.constexpr, DK: tl.constexpr, BDK: tl.constexpr, BLOCK: tl.constexpr, SINGLE: tl.constexpr,
+    group: tl.constexpr, DK: tl.constexpr, BDK: tl.constexpr, CK: tl.constexpr, BLOCK: tl.constexpr,
+    SINGLE: tl.constexpr,
 ):  # fmt: skip
     """(I + L_ii)^{-1}, and what else comes from the paths to a block's rows: Γ_ii and the decays."""
     local = tl.arange(0, BLOCK)
@@ -64,11 +65,13 @@ def _invert_block(
     seen = _seen(visible, rows, rows, R)
     strength = tl.load(beta + rows * beta_row + head, mask=rows < R, other=0.0).to(tl.float32)
     step = tl.load(g + rows * g_row + head, mask=rows < R, other=0.0).to(tl.float32)
-    keys = _vectors(k + (head // group) * k_head, k_row, rows, R, DK, BDK)
+    lower = tl.zeros([BLOCK, BLOCK], tl.float32)
+    for start in range(0, BDK, CK):
+        keys = _vectors(k + (head // group) * k_head, k_row, rows, start + tl.arange(0, CK), R, DK)
+        lower += product_with_itself(keys)
     # From one row of the block to another, the path lies within it.
     total = _path_decay(seen, step)
     gamma = _gamma(seen, total, total)
-    lower = product_with_itself(keys)
     lower *= tl.where(local[:, None] > local[None, :], strength[:, None] * gamma, 0.0)
     square = (head * blocks + i).to(tl.int64) * BLOCK * BLOCK
     place = square + local[:, None] * BLOCK + local[None, :]
@@ -88,107 +91,96 @@ def _invert_block(
 @triton.jit
 def _relate(
     x, k, products, x_row, x_head, k_row, k_head, shared, i, j, R, padded,
-    DK: tl.constexpr, BDK: tl.constexpr, BLOCK: tl.constexpr,
+    DK: tl.constexpr, BDK: tl.constexpr, CK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The products x_i·k_j of one block, of a key head."""
     rows = i * BLOCK + tl.arange(0, BLOCK)
     cols = j * BLOCK + tl.arange(0, BLOCK)
-    down = _vectors(x + shared * x_head, x_row, 1 + rows, R, DK, BDK)
-    across = _vectors(k + shared * k_head, k_row, 1 + cols, R, DK, BDK)
+    total = tl.zeros([BLOCK, BLOCK], tl.float32)
+    for start in range(0, BDK, CK):
+        dims = start + tl.arange(0, CK)
+        down = _vectors(x + shared * x_head, x_row, 1 + rows, dims, R, DK)
+        across = _vectors(k + shared * k_head, k_row, 1 + cols, dims, R, DK)
+        total = add_product(total, down, tl.trans(across))
     place = shared.to(tl.int64) * padded * padded + rows[:, None] * padded + cols[None, :]
-    tl.store(products + place, product(down, tl.trans(across)))
-
-
-@triton.jit
-def _after_root(
-    q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, write,
-    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-):  # fmt: skip
-    """S_1; with ``write`` the root's own results are written on the way."""
-    shared = head // group
-    dims = tl.arange(0, BDK)
-    values = tile * BV + tl.arange(0, BV)
-    inside = (dims[:, None] < DK) & (values[None, :] < DV)
-    s = tl.load(state + head * DK * DV + dims[:, None] * DV + values[None, :], mask=inside, other=0.0)
-    key = tl.load(k + shared * k_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
-    query = tl.load(q + shared * q_head + dims, mask=dims < DK, other=0.0).to(tl.float32)
-    value = tl.load(v + head * v_head + values, mask=values < DV, other=0.0).to(tl.float32)
-    loss = tl.load(g + head).to(tl.float32)
-    s = s.to(tl.float32) * tl.exp(loss)
-    own = tl.load(beta + head).to(tl.float32) * (value - tl.sum(s * key[:, None], axis=0))
-    s += key[:, None] * own[None, :]
-    if write:
-        output = tl.sum(s * query[:, None], axis=0)
-        tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
-        tl.store(u + head * DV + values, own, mask=values < DV)
-        if tile == 0:
-            tl.store(decay + head, loss)
-    return s
+    tl.store(products + place, total)
 
 
 @triton.jit
 def _read_state(
-    q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head, head, tile, first,
-    last, R, HV, group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-    BLOCK: tl.constexpr, SINGLE: tl.constexpr,
+    x, k, v, g, beta, state, out, u, decay, to, x_row, x_head, k_head, v_head, head, tile, i, queries, R, HV,
+    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, CK: tl.constexpr,
+    BV: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Into ``u`` S_1ᵀ k and into ``base`` S_1ᵀ q; of several blocks, products ``first`` to ``last`` - 1."""
+    """S_1ᵀ x of a block of rows, x their keys or their queries. S_1 is never there: what the root wrote comes
+    in afterwards, S_1ᵀ x = e^{g_0} S_0ᵀ x + (k_0·x) u_0."""
     shared = head // group
     values = tile * BV + tl.arange(0, BV)
-    local = tl.arange(0, BLOCK)
-    if SINGLE:
-        rows = 1 + local
-        keys = _vectors(k + shared * k_head, k_row, rows, R, DK, BDK)  # early, for its latency
-        s = _after_root(
-            q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, True, group, DK, DV,
-            BDK, BV,
-        )  # fmt: skip
-        wanted = (rows[:, None] < R) & (values[None, :] < DV)
-        place = (rows[:, None] * HV + head) * DV + values[None, :]
-        tl.store(u + place, product(keys, s), mask=wanted)
-        queries = _vectors(q + shared * q_head, q_row, rows, R, DK, BDK)
-        tl.store(base + place, product(queries, s), mask=wanted)
-    else:
-        s = _after_root(
-            q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, head, tile, first == 0, group, DK,
-            DV, BDK, BV,
-        )  # fmt: skip
-        s_high, s_low = halves(s)
-        for step in range(first, last):  # keys of a block, then queries: less code than both at once
-            rows = 1 + step // 2 * BLOCK + local
-            if step % 2 == 0:
-                x, x_row, to = k + shared * k_head, k_row, u
-            else:
-                x, x_row, to = q + shared * q_head, q_row, base
-            high, low = halves(_vectors(x, x_row, rows, R, DK, BDK))
-            place = (rows[:, None] * HV + head) * DV + values[None, :]
-            read = product_of_halves(high, low, s_high, s_low)
-            tl.store(to + place, read, mask=(rows[:, None] < R) & (values[None, :] < DV))
+    rows = 1 + i * BLOCK + tl.arange(0, BLOCK)
+    x += shared * x_head
+    k += shared * k_head
+    value = tl.load(v + head * v_head + values, mask=values < DV, other=0.0).to(tl.float32)
+    strength = tl.load(beta + head).to(tl.float32)
+    loss = tl.load(g + head).to(tl.float32)
+    total = tl.zeros([BLOCK, BV], tl.float32)
+    along = tl.zeros([BLOCK, CK], tl.float32)
+    by_key = tl.zeros([CK, BV], tl.float32)
+    by_own = tl.zeros([CK, BV], tl.float32)
+    own_along = tl.zeros([CK], tl.float32)
+    for start in range(0, BDK, CK):
+        dims = start + tl.arange(0, CK)
+        inside = (dims[:, None] < DK) & (values[None, :] < DV)
+        s = tl.load(state + head * DK * DV + dims[:, None] * DV + values[None, :], mask=inside, other=0.0)
+        s = s.to(tl.float32)
+        some = _vectors(x, x_row, rows, dims, R, DK)
+        key = tl.load(k + dims, mask=dims < DK, other=0.0).to(tl.float32)
+        own = tl.load(x + dims, mask=dims < DK, other=0.0).to(tl.float32)
+        by_key += s * key[:, None]
+        by_own += s * own[:, None]
+        own_along += key * own
+        along += some * key[None, :]
+        total = add_product(total, some, s)
+    kept = tl.exp(loss)
+    wrote = strength * (value - kept * tl.sum(by_key, axis=0))
+    read = kept * total + tl.sum(along, axis=1)[:, None] * wrote[None, :]
+    place = (rows[:, None] * HV + head) * DV + values[None, :]
+    tl.store(to + place, read, mask=(rows[:, None] < R) & (values[None, :] < DV))
+    if queries & (i == 0):  # the root's own results
+        output = kept * tl.sum(by_own, axis=0) + tl.sum(own_along, axis=0) * wrote
+        tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
+        tl.store(u + head * DV + values, wrote, mask=values < DV)
+        if tile == 0:
+            tl.store(decay + head, loss)
 
 
 @triton.jit
 def _prepare(
     q, k, v, g, beta, visible, state, out, u, decay, inverses, gammas, similar, scores, base,
-    q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, R, HV, HK, blocks, tiles, runs,
-    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
-    BLOCK: tl.constexpr, SINGLE: tl.constexpr, INVERT: tl.constexpr, READ: tl.constexpr, RELATE: tl.constexpr,
+    q_row, q_head, k_row, k_head, v_row, v_head, g_row, beta_row, R, HV, HK, blocks, tiles,
+    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, CK: tl.constexpr,
+    BV: tl.constexpr, BLOCK: tl.constexpr, SINGLE: tl.constexpr, INVERT: tl.constexpr, READ: tl.constexpr,
+    RELATE: tl.constexpr,
 ):  # fmt: skip
     """One task a program, of the kinds wanted; the products, the shortest, come last."""
     task = tl.program_id(0)
     inverted = HV * blocks if INVERT else 0
-    reads = HV * tiles * runs if READ else 0
+    reads = HV * tiles * 2 * blocks if READ else 0
     if INVERT and task < inverted:
         _invert_block(
             k, g, beta, visible, decay, inverses, gammas, k_row, k_head, g_row, beta_row, task // blocks,
-            task % blocks, blocks, R, HV, group, DK, BDK, BLOCK, SINGLE,
+            task % blocks, blocks, R, HV, group, DK, BDK, CK, BLOCK, SINGLE,
         )  # fmt: skip
     elif READ and task < inverted + reads:
         task -= inverted
-        run, task = task % runs, task // runs
+        queries = task % 2 == 0
+        i, task = task // 2 % blocks, task // 2 // blocks
+        if queries:
+            x, x_row, x_head, to = q, q_row, q_head, base
+        else:
+            x, x_row, x_head, to = k, k_row, k_head, u
         _read_state(
-            q, k, v, g, beta, state, out, u, decay, base, q_row, q_head, k_row, k_head, v_head,
-            task // tiles, task % tiles, run * 2 * blocks // runs, (run + 1) * 2 * blocks // runs, R, HV,
-            group, DK, DV, BDK, BV, BLOCK, SINGLE,
+            x, k, v, g, beta, state, out, u, decay, to, x_row, x_head, k_head, v_head, task // tiles,
+            task % tiles, i, queries, R, HV, group, DK, DV, BDK, CK, BV, BLOCK,
         )  # fmt: skip
     elif RELATE:
         task -= inverted + reads
@@ -199,7 +191,7 @@ def _prepare(
             x, x_row, x_head, to = q, q_row, q_head, scores
         else:  # what is above the diagonal of the one is below that of the other
             x, x_row, x_head, to = k, k_row, k_head, similar
-        _relate(x, k, to, x_row, x_head, k_row, k_head, shared, i, j, R, padded, DK, BDK, BLOCK)
+        _relate(x, k, to, x_row, x_head, k_row, k_head, shared, i, j, R, padded, DK, BDK, CK, BLOCK)
 
 
 @triton.jit

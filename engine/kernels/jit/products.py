@@ -17,6 +17,16 @@ def product(a, b):
 
 
 @triton.jit
+def add_product(total, a, b):
+    """``total + a @ b``."""
+    a_high, a_low = halves(a)
+    b_high, b_low = halves(b)
+    total = tl.dot(a_low, b_high, total, input_precision="tf32")
+    total = tl.dot(a_high, b_low, total, input_precision="tf32")
+    return tl.dot(a_high, b_high, total, input_precision="tf32")
+
+
+@triton.jit
 def product_with_itself(a):
     """``a @ aᵀ``."""
     high, low = halves(a)

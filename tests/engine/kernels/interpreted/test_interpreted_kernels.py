@@ -46,9 +46,9 @@ def test_tree_delta_of_a_large_tree() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"runs": 3, "sharing": 2, "tiles": (32, 16, 16, 32)},
+        {"chunk": 16, "sharing": 2, "tiles": (32, 16, 16, 32)},
         {"launches": ("invert", "read relate"), "sharing": 1},
-        {"launches": ("invert", "read", "relate"), "runs": 8, "tiles": (16, 32, 32, 16)},
+        {"launches": ("invert", "read", "relate"), "chunk": 64, "tiles": (16, 32, 32, 16)},
     ],
 )
 def test_tree_delta_launched_otherwise(options: dict[str, Any]) -> None:
