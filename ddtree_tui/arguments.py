@@ -26,6 +26,7 @@ from engine.settings import (
     DTYPES,
     MAX_BUDGET,
     MODES,
+    ORACLES,
     QUANTIZATIONS,
     VERIFY_BACKENDS,
     DecodeSettings,
@@ -289,6 +290,14 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     recording = parser.add_argument_group("recording and diagnosis")
     add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
     add(recording, "--detail", action="store_true", help="record both models' best candidates too")
+    add(
+        recording,
+        "--oracle",
+        type=choice("oracle", ORACLES),
+        metavar="NAME",
+        help=choices(ORACLES, decode.oracle) + ": compare the text with the target alone",
+    )
+    add(recording, "--inject", action="append", metavar="NAME", help="plant a fault, to see that it is found")
     _add_diagnosis(recording)
 
 

@@ -123,8 +123,7 @@ def parse(argv: Sequence[str]) -> Options:
     load = config.load_settings() if for_app else LoadSettings()
     load = replace(load, **{name: given[name] for name in _LOAD_FIELDS if name in given})
     load.check()
-    if "stop" in given:
-        given["stop"] = tuple(given["stop"])
+    given |= {name: tuple(given[name]) for name in ("stop", "inject") if name in given}
     if given["command"] == "bench":
         return bench_options(given, load, _common_options(given), argv)
     decode = config.decode_settings() if for_app else DecodeSettings()

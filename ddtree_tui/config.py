@@ -12,7 +12,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from ddtree_tui.pace import MOST
-from engine.settings import MAX_BUDGET, QUANTIZATIONS, DecodeSettings, LoadSettings, Mode, Verify
+from engine.settings import MAX_BUDGET, QUANTIZATIONS, DecodeSettings, LoadSettings, Mode, Oracle, Verify
 
 ThemeName = Literal["dark", "light", "contrast"]
 LayoutName = Literal["auto", "horizontal", "indented", "dense"]
@@ -63,6 +63,13 @@ class DecodeDefaults(msgspec.Struct, frozen=True, kw_only=True):
     detail: Annotated[bool, _says("have the engine report both models' best candidates, for recordings")] = (
         _DECODE.detail
     )
+    oracle: Annotated[
+        Oracle,
+        _says("compare the text with the target alone: not, some positions, all of them; it takes time"),
+    ] = _DECODE.oracle
+    inject: Annotated[
+        tuple[str, ...], _says("plant these faults in a run's own copies, to see that they are found")
+    ] = _DECODE.inject
 
 
 class ModelDefaults(msgspec.Struct, frozen=True, kw_only=True):

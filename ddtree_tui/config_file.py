@@ -134,13 +134,13 @@ def _from_environment(section: str, environment: Mapping[str, str], problems: li
 
 
 def parsed(field: Field, text: str) -> Any:
-    """A field's value, written as text. Of stop strings there may be several, as a JSON list.
+    """A field's value, written as text. Where there may be several, they are a JSON list.
 
     Raises:
         EngineError: ``bad_setting``.
     """
     value: Any = text
-    if field.name == "stop":
+    if isinstance(field.default, tuple):
         try:
             value = msgspec.json.decode(text) if text.startswith("[") else ([text] if text else [])
         except (msgspec.DecodeError, RecursionError):

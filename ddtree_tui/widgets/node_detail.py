@@ -11,8 +11,8 @@ from ddtree_tui.glyphs import GLYPHS, IN_ONE_CELL, State, small_probability
 from ddtree_tui.node_facts import Candidate, Choice, NodeFacts
 from ddtree_tui.widgets.painted import Lines, Span, spread
 
-NOT_RECORDED = "decoded without the candidates; the next rounds have them"
-NOT_IN_RECORDING = "recorded without the candidates (--detail has them)"
+NOT_RECORDED = "this round has no candidates; the next ones will"
+NOT_IN_RECORDING = "recorded without candidates (--detail has them)"
 LEAST_COLUMN = 15
 """Cells of a list of candidates below which one list fewer is shown."""
 COLUMN_GAP = 1
