@@ -12,8 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ddtree_tui.runs_folder import LIMIT_BYTES, new_path, remove_oldest
+from engine.diagnosis.ranking import begins_answer
 from engine.errors import EngineError
-from engine.events import AnyEvent, Divergence, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens
+from engine.events import (
+    AnyEvent,
+    Checked,
+    Checking,
+    Divergence,
+    Failed,
+    Finding,
+    Finished,
+    Loaded,
+    Loading,
+    Prefilled,
+    Round,
+    Tokens,
+)
 from engine.recording import Announced, RunWriter
 
 FLUSH_SECONDS = 2.0
@@ -48,6 +62,7 @@ class Recorder:
         self._writer: RunWriter | None = None
         self._flush_at = 0.0
         self._told = False
+        self._early: list[Finding] = []  # found before the prefill of the answer they are of
         self._over = False  # the run of the writer has its end
         self._taken = self._begun = 0  # runs, as counted by the caller and by the thread
         self._given_up = 0
@@ -93,7 +108,7 @@ class Recorder:
 
     def _record(self, event: AnyEvent) -> None:
         match event:
-            case Loading():
+            case Loading() | Checking():
                 return
             case Loaded():
                 self._end()  # of an engine that died
@@ -104,8 +119,10 @@ class Recorder:
                 self._begun += 1
                 self._end()
                 self._begin(event)
-            case Divergence() if self._writer is not None and self._over:  # found out later
-                self._writer.write(event)
+            case Finding() if (self._writer is None or self._over) and begins_answer(event):
+                self._early.append(event)
+            case Divergence() | Finding() | Checked() if self._writer is not None and self._over:
+                self._writer.write(event)  # found out later
                 self._writer.flush()
             case _ if self._writer is not None and not self._over:
                 if self._given_up == self._begun:
@@ -124,6 +141,9 @@ class Recorder:
         remove_oldest(self.folder, self._limit)
         self._writer = RunWriter(new_path(self.folder, self._clock()), self._loaded, self._announced)
         self._writer.write(event)
+        for finding in self._early:
+            self._writer.write(finding)
+        self._early.clear()
         self._over = False
 
     def _flush(self) -> None:

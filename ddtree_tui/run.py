@@ -18,10 +18,13 @@ from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.session import SessionStatistics
 from ddtree_tui.statistics.speed import RECENT_MS, per_second
 from ddtree_tui.vocabulary import SeenVocabulary
+from engine.diagnosis.ranking import begins_answer
 from engine.events import (
     AnyEvent,
+    Checked,
     Divergence,
     Failed,
+    Finding,
     Finished,
     Loaded,
     Loading,
@@ -61,6 +64,8 @@ class Answer:
     rounds: PackedRounds = field(default_factory=PackedRounds)
     statistics: Collected = field(default_factory=Collected)
     divergences: list[Divergence] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    checked: Checked | None = None
     prefilled: Prefilled | None = None
     text: AnswerText | None = None
     finished: Finished | None = None
@@ -143,6 +148,8 @@ class Session:
         self.statistics = SessionStatistics()
         self.overview = Overview()
         self.phase = Phase.LOADING
+        self._early: list[Finding] = []
+        """Found before the answer that they are of."""
 
     @property
     def answer(self) -> Answer | None:
@@ -192,6 +199,11 @@ class Session:
                 self._round(event)
             case Divergence():
                 self._diverges(event)
+            case Finding():
+                self._finds(event)
+            case Checked():
+                if self.answer is not None:
+                    self.answer.checked = event
             case Finished():
                 self._finished(event)
             case Failed():
@@ -237,6 +249,8 @@ class Session:
         if answer is None or answer.prefilled is not None or answer.over:
             answer = self.ask(_last_user_message(event), event.settings)
         answer.prefilled = event
+        answer.findings = [*self._early, *answer.findings]
+        self._early = []
         answer.settings = event.settings
         answer.text = AnswerText(self.vocabulary, event)
         answer.text.push([event.first_id], PREFILL)
@@ -256,6 +270,13 @@ class Session:
         if answer is not None and event.round is not None and 0 <= event.round < len(answer.rounds):
             answer.divergences.append(event)
             self.overview.diverges(answer.first_round + event.round)
+
+    def _finds(self, event: Finding) -> None:
+        answer = self.answer
+        if answer is None or (answer.over and begins_answer(event)):
+            self._early.append(event)
+        else:
+            answer.findings.append(event)
 
     def _finished(self, event: Finished) -> None:
         answer = self.answer

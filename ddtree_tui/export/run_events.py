@@ -16,18 +16,21 @@ def run_events(answer: Answer) -> Iterator[AnyEvent]:
     if answer.loaded is not None:
         yield answer.loaded
     ids: set[int] = set()
-    few = (answer.prefilled, answer.finished, *answer.divergences)
+    few = (answer.prefilled, answer.finished, answer.checked, *answer.divergences)
     for event in chain(few, answer.rounds):
         if event is not None:
             ids |= ids_of(event)
     yield spelled(answer.vocabulary, ids)
     if answer.prefilled is not None:
         yield answer.prefilled
+    yield from answer.findings
     yield from answer.rounds
     yield from answer.divergences
     end = answer.finished or answer.failed
     if end is not None:
         yield end
+    if answer.checked is not None:
+        yield answer.checked
 
 
 def spelled(vocabulary: SeenVocabulary, ids: Iterable[int]) -> Tokens:

@@ -18,7 +18,8 @@ from ddtree_tui.recorder import Recorder
 from ddtree_tui.run import Session
 from ddtree_tui.runs_folder import SUFFIX, new_path, paths_of, recorded_runs, remove_oldest
 from engine import recording as recording_module
-from engine.events import AnyEvent, Divergence, Failed, Loading, MemoryUse, Prefilled, Round, Tokens
+from engine.detectors.found import found
+from engine.events import AnyEvent, Divergence, Failed, Finding, Loading, MemoryUse, Prefilled, Round, Tokens
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
 
@@ -235,3 +236,22 @@ def test_what_is_found_out_after_the_end_is_of_the_same_run(tmp_path: Path) -> N
     for event in read_trace(path).events:
         session.apply(event)
     assert found in list(run_events(session.answers[0]))
+
+
+def test_what_is_found_before_a_prompt_is_read_is_of_its_run(tmp_path: Path) -> None:
+    first, second = run(1), run(2)
+    about_prompt, late = found("two-bos", "Two."), found("degenerate-text", "Again.", round=3)
+    recorder = record(
+        tmp_path, [*first, late, about_prompt, *second[1:], found("wrong-leaf", "Here.", round=2)]
+    )
+    assert recorder.problems() == []
+    runs = [read_trace(path).events for path in sorted(paths_of(tmp_path))]
+    causes = [[event.cause for event in events if isinstance(event, Finding)] for events in runs]
+    assert causes == [["degenerate-text"], ["two-bos", "wrong-leaf"]]
+    session = Session()
+    for event in (*first, late, about_prompt, *second[1:]):
+        session.apply(event)
+    kept = [[finding.cause for finding in answer.findings] for answer in session.answers]
+    assert kept == [["degenerate-text"], ["two-bos"]]
+    exported = [event for event in run_events(session.answers[1]) if isinstance(event, Finding)]
+    assert exported == [about_prompt]

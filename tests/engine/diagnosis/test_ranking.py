@@ -1,0 +1,178 @@
+"""Root causes before their symptoms, and a verdict that never calls the sick healthy."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.causes import CAUSES
+from engine.detectors.found import found
+from engine.diagnosis.ranking import SYMPTOMS, Seen, brings, diagnose, rank, seen_answers
+from engine.events import Checked, Divergence, Failed, Finding, Finished, LayerCheck, Prefilled, StageTimes
+from engine.settings import DecodeSettings
+
+HEALTHY = Checked(
+    oracle="full", verdict="identical", positions=40, compared=40, ties=0, defects=0, noise=0.0, seconds=0.1
+)
+DIVERGENCE = Divergence(round=4, node=2, position=77, id=5, target_id=6, gap=1.25, verdict="defect")
+DEFECT = Checked(
+    oracle="full",
+    verdict="defect",
+    positions=40,
+    compared=40,
+    ties=0,
+    defects=3,
+    noise=0.0,
+    seconds=0.1,
+    first=DIVERGENCE,
+    layer=LayerCheck(layer=0, kind="linear_attention", what="state", round=3, error=0.4, tolerance=1e-4),
+)
+
+
+def finding(cause: str, round_: int | None = None, severity: str = "defect") -> Finding:
+    return found(cause, f"Seen: {cause}.", round=round_, severity=severity)  # type: ignore[arg-type]
+
+
+def test_root_cause_outranks_the_symptoms_it_brings_about() -> None:
+    findings = [("run", finding(name, 3)) for name in ("degenerate-text", "calibration", "wrong-leaf")]
+    ranked = rank(findings)
+    assert [one.cause.name for one in ranked] == ["wrong-leaf", "calibration", "degenerate-text"]
+    assert [one.follows for one in ranked] == ["", "wrong-leaf", "wrong-leaf"]
+
+
+def test_drafter_explains_acceptance_but_no_text() -> None:
+    diagnosis = diagnose([Seen("run", (finding("mask-id", 0), finding("calibration", 5)), checked=HEALTHY)])
+    assert diagnosis.health == "slow"
+    assert diagnosis.verdict.startswith("Drafting spoilt by mask-id: ")
+    diagnosis = diagnose([Seen("run", (finding("mask-id", 0),), checked=DEFECT)])
+    assert diagnosis.health == "unknown"
+    assert "cause unknown" in diagnosis.verdict
+    assert "mask-id" in diagnosis.verdict
+
+
+def test_two_faults_are_both_named() -> None:
+    for one, other in itertools.combinations([name for name in CAUSES if name not in SYMPTOMS], 2):
+        diagnosis = diagnose([Seen("run", (finding(one, 2), finding(other, 1)), checked=HEALTHY)])
+        names = [ranked.cause.name for ranked in diagnosis.causes]
+        assert {one, other} == set(names)
+        roots = {ranked.cause.name for ranked in diagnosis.roots}
+        assert roots == {one, other} or brings(one, other) or brings(other, one)
+        assert all(name in diagnosis.verdict for name in roots)
+
+
+def test_nothing_brings_itself_about() -> None:
+    for one, other in itertools.product(CAUSES, repeat=2):
+        assert not (brings(one, other) and brings(other, one))
+
+
+def test_verdict_names_the_first_round_of_all_answers() -> None:
+    diagnosis = diagnose(
+        [
+            Seen("chain", (finding("wrong-leaf", 9),), checked=DEFECT),
+            Seen("tree", (finding("wrong-leaf", 4),), checked=DEFECT),
+        ]
+    )
+    assert diagnosis.verdict == (
+        "Garbled by wrong-leaf: the state committed is that of another node than the accepted leaf, "
+        "first in round 5."
+    )
+
+
+def test_divergence_without_a_cause_is_never_healthy() -> None:
+    for answer in (
+        Seen("run", checked=DEFECT),
+        Seen("run", divergences=(DIVERGENCE,), checked=HEALTHY),
+        Seen("run", checked=HEALTHY, differs="the texts of tree and ar part at position 3"),
+    ):
+        diagnosis = diagnose([Seen("other", checked=HEALTHY), answer])
+        assert diagnosis.health == "unknown"
+        assert diagnosis.verdict.startswith("Not healthy, cause unknown: ")
+    assert diagnose([Seen("run", checked=DEFECT)]).points_to[0] == "wrong-leaf"
+
+
+def test_degenerate_text_of_the_target_itself() -> None:
+    only = (finding("degenerate-text", 7, "warning"),)
+    assert diagnose([Seen("run", only, checked=HEALTHY)]).health == "target"
+    assert diagnose([Seen("run", only)]).health == "unknown"
+
+
+def test_healthy_needs_a_comparison() -> None:
+    assert diagnose([Seen("a", checked=HEALTHY)]).healthy
+    assert diagnose([Seen("a", checked=HEALTHY), Seen("b")]).health == "unchecked"
+    assert diagnose([]).health == "unchecked"
+
+
+def test_notes_are_listed_and_make_nobody_ill() -> None:
+    diagnosis = diagnose([Seen("run", (finding("no-thinking-tags", None, "note"),), checked=HEALTHY)])
+    assert diagnosis.healthy
+    assert [one.cause.name for one in diagnosis.causes] == ["no-thinking-tags"]
+
+
+def test_failed_run() -> None:
+    failure = Failed(error="not_finite", message="The target's logits are not finite numbers.")
+    assert diagnose([Seen("run", failed=failure)]).roots[0].cause.name == "not-finite"
+    other = Failed(error="out_of_memory", message="There is not enough memory for this.")
+    assert diagnose([Seen("run", failed=other)]).health == "unknown"
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(CAUSES)), st.sampled_from(["note", "warning", "defect"])), max_size=8
+    )
+)
+def test_whatever_is_found_above_a_note_is_not_healthy(causes: list[tuple[str, str]]) -> None:
+    findings = tuple(finding(name, 1, severity) for name, severity in causes)
+    diagnosis = diagnose([Seen("run", findings, checked=HEALTHY)])
+    assert diagnosis.healthy == all(severity == "note" for _, severity in causes)
+    roots_over = False
+    for one in diagnosis.causes:
+        roots_over = roots_over or bool(one.follows)
+        assert not (
+            roots_over and not one.follows and one.severity != "note" and one.cause.name not in SYMPTOMS
+        )
+
+
+def test_answers_of_a_trace() -> None:
+    prefilled = Prefilled(
+        prompt_ids=[1],
+        prompt_text="",
+        messages=[],
+        thinking=False,
+        settings=DecodeSettings(),
+        stop_ids=[],
+        seconds=0.0,
+        first_id=1,
+    )
+    finished = Finished(
+        reason="stop",
+        output_ids=[1],
+        text="",
+        thinking_text="",
+        rounds=0,
+        tokens=1,
+        mean_acceptance_length=0.0,
+        acceptance_histogram=[],
+        tokens_per_second=0.0,
+        ttft_s=0.0,
+        ms=StageTimes(),
+        drafted=0,
+        accepted=0,
+    )
+    before, inside, after = finding("two-bos"), finding("wrong-leaf", 2), finding("degenerate-text", 3)
+    first, second = seen_answers(
+        [before, prefilled, inside, finished, after, HEALTHY, finding("system-lost"), prefilled, finished]
+    )
+    assert [one.cause for one in first.findings] == ["two-bos", "wrong-leaf", "degenerate-text"]
+    assert first.compared
+    assert [one.cause for one in second.findings] == ["system-lost"]
+    assert not second.compared
+
+
+@pytest.mark.parametrize("name", sorted(CAUSES))
+def test_every_cause_alone_is_named_first(name: str) -> None:
+    diagnosis = diagnose([Seen("run", (finding(name, 1),), checked=HEALTHY)])
+    assert diagnosis.causes[0].cause.name == name
+    assert not diagnosis.healthy
