@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
 from ddtree_tui.config import THEME_NAMES
+from ddtree_tui.doctor.options import DOCTOR_DESCRIPTION, add_doctor_options
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from ddtree_tui.race.lanes import PRESETS as RACE_PRESETS
@@ -49,7 +50,8 @@ def build_parser() -> argparse.ArgumentParser:
         "       %(prog)s race PROMPT [options]\n       %(prog)s serve [options]\n"
         "       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
-        "       %(prog)s bench [FILE ...] [options]\n       %(prog)s models [--model NAME]\n"
+        "       %(prog)s bench [FILE ...] [options]\n       %(prog)s doctor [FILE] [options]\n"
+        "       %(prog)s models [--model NAME]\n"
         "       %(prog)s config [--print | --path]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
         **looks,
@@ -207,6 +209,29 @@ def build_parser() -> argparse.ArgumentParser:
     _add_verification(bench.add_argument_group("decoding"))
     _add_sampling(bench.add_argument_group("sampling"))
     _add_diagnosis(bench.add_argument_group("diagnosis"))
+
+    doctor = commands.add_parser(
+        "doctor",
+        help="say what garbles the text or makes drafting worthless, and what to do",
+        usage="%(prog)s [FILE | --prompt TEXT] [--report FILE] [options]",
+        description=DOCTOR_DESCRIPTION,
+        **looks,
+    )
+    doctor.set_defaults(command="doctor")
+    add_doctor_options(doctor)
+    _add_messages(doctor)
+    _add_models(doctor)
+    decoding = doctor.add_argument_group("decoding")
+    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, "tree"))
+    _add_budget(decoding)
+    _add_verification(decoding)
+    _add_thinking(decoding)
+    sampling = doctor.add_argument_group("sampling")
+    _add_temperature(sampling)
+    _add_sampling(sampling)
+    diagnosis = doctor.add_argument_group("diagnosis")
+    add(diagnosis, "--inject", action="append", metavar="NAME", help="plant a fault; see --list-faults")
+    _add_diagnosis(diagnosis)
 
     models = commands.add_parser(
         "models",
@@ -449,16 +474,27 @@ def _epilog() -> str:
     return f"presets for --model:\n{presets}\n\nexit codes:\n{codes}"
 
 
+COMMANDS = (
+    "generate",
+    "race",
+    "serve",
+    "replay",
+    "export",
+    "stats",
+    "bench",
+    "doctor",
+    "models",
+    "config",
+)
+
+
 def _no_command(name: str) -> EngineError:
-    close = difflib.get_close_matches(
-        name, ["generate", "race", "serve", "replay", "export", "stats", "bench", "models", "config"], n=1
-    )
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
     if close:
         return EngineError("usage", f"There is no command {name!r}.", f"Did you mean {close[0]}?")
     return EngineError(
         "usage",
-        f"There is no command {name!r}; there are generate, race, serve, replay, export, stats, bench, "
-        "models and config.",
+        f"There is no command {name!r}; there are {', '.join(COMMANDS[:-1])} and {COMMANDS[-1]}.",
         'To answer a prompt, write: ddtree-tui generate "PROMPT"',
     )
 

@@ -20,6 +20,7 @@ from ddtree_tui.bench.options import BenchOptions
 from ddtree_tui.config import Config, with_looks
 from ddtree_tui.config_command import ConfigOptions, run_config
 from ddtree_tui.config_file import read_config
+from ddtree_tui.doctor.options import DEFAULT_TOKENS, DoctorOptions
 from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
@@ -44,6 +45,7 @@ Options = (
     | ModelsOptions
     | ExportOptions
     | StatsOptions
+    | DoctorOptions
     | ConfigOptions
     | ServeOptions
 )
@@ -79,6 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.statistics.command import run_stats
 
             return run_stats(options)
+        if isinstance(options, DoctorOptions):
+            from ddtree_tui.doctor.command import run_doctor
+
+            return run_doctor(options)
         if isinstance(options, ModelsOptions):
             loading = True  # what can be wrong here is what would be wrong then
             return run_models(options)
@@ -129,6 +135,8 @@ def parse(argv: Sequence[str]) -> Options:
     decode = config.decode_settings() if for_app else DecodeSettings()
     decode = replace(decode, **{name: given[name] for name in _DECODE_FIELDS if name in given})
     decode.check()
+    if given["command"] == "doctor":
+        return _doctor_options(given, load, decode)
     if given["command"] == "race":
         return _race_options(given, load, decode)
     common = _common_options(given)
@@ -185,6 +193,32 @@ def _race_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSetti
     common = _common_options(given)
     return RaceOptions(
         load, lanes, _messages(given), given.get("json", False), common["debug"], common["log_path"]
+    )
+
+
+def _doctor_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSettings) -> DoctorOptions:
+    trace = Path(given["file"]) if "file" in given else None
+    asked = {"prompt", "prompt_file"} & given.keys()
+    if trace is not None and asked:
+        raise EngineError("usage", "There are a recorded run and a prompt.", "Give one of them.")
+    if not asked and {"system", "system_file"} & given.keys():
+        raise EngineError("usage", "There is a system message and no prompt.", "Add --prompt TEXT.")
+    if "max_new_tokens" not in given:
+        decode = replace(decode, max_new_tokens=DEFAULT_TOKENS)
+    common = _common_options(given)
+    return DoctorOptions(
+        load=load,
+        decode=decode,
+        log_path=common["log_path"],
+        chosen=bool({"model", "drafter"} & given.keys()),
+        messages=_messages(given) if asked else None,
+        trace=trace,
+        until=given.get("until", "answers"),
+        report=given.get("report"),
+        with_text=given.get("with_text", False),
+        json=given.get("json", False),
+        list_faults=given.get("list_faults", False),
+        debug=common["debug"],
     )
 
 

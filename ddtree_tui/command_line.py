@@ -27,7 +27,7 @@ def reproducing_command(
         words.append(f"--messages={conversation}")
     elif system:
         words.append(f"--system={system[0]}")
-    load = load or (_reported(loaded) if loaded is not None else LoadSettings())
+    load = load or (reported_load(loaded) if loaded is not None else LoadSettings())
     words += _options(load, LoadSettings())
     words += _options(prefilled.settings, DecodeSettings())
     return shlex.join(words if conversation is not None else [*words, "--", _prompt(prefilled)])
@@ -43,7 +43,8 @@ def _prompt(prefilled: Prefilled) -> str:
     return users[-1] if users else prefilled.prompt_text
 
 
-def _reported(loaded: Loaded) -> LoadSettings:
+def reported_load(loaded: Loaded) -> LoadSettings:
+    """What to load the same pair with, as far as the report of it tells."""
     target, drafter = loaded.target, loaded.drafter
     own = drafter is None or drafter.name in (target.name, f"{target.name} drafter")  # the preset's
     several = loaded.processes if loaded.processes > 1 else None

@@ -20,6 +20,8 @@ from textual.widgets import Static
 from ddtree_tui.actions import keep, looks, rounds, runs, settings, tree
 from ddtree_tui.actions.chat import KEYS as CHAT_KEYS
 from ddtree_tui.actions.chat import ChatActions
+from ddtree_tui.actions.doctor import KEYS as DOCTOR_KEYS
+from ddtree_tui.actions.doctor import DoctorActions
 from ddtree_tui.actions.keep import KeepActions
 from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.numbers import KEYS as NUMBER_KEYS
@@ -76,6 +78,7 @@ KEYS = (
     *keep.KEYS,
     *NUMBER_KEYS,
     *RACE_KEYS,
+    *DOCTOR_KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
     Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
@@ -96,6 +99,7 @@ class PlaygroundApp(
     KeepActions,
     NumberActions,
     RaceActions,
+    DoctorActions,
     LookActions,
 ):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""

@@ -1,0 +1,306 @@
+"""Is the doctor right? ``python -m ddtree_tui.doctor.matrix faults --out FILE``.
+
+``faults`` plants every fault in answers to held-out prompts, with thinking off and on: the doctor must name
+it first, never call the run healthy, and name the first round affected. ``pairs`` plants two at once: both
+must be named. ``healthy`` decodes many prompts in every mode, at several budgets and temperatures, with
+nothing planted: nothing above a tie may be found. Results are JSON lines; a killed run goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ddtree_tui.bench.prompts import Prompt, demo_prompts
+from ddtree_tui.doctor.answers import Answer, compared, told
+from ddtree_tui.doctor.patient import Patient
+from ddtree_tui.doctor.trial import Trial, trial
+from ddtree_tui.doctor.ways import Way, plantable
+from ddtree_tui.engine_process import EngineProcess
+from ddtree_tui.examples import GENERAL_KINDS
+from ddtree_tui.inbox import Inbox
+from ddtree_tui.log_file import new_log_path
+from engine.diagnosis.ranking import diagnose
+from engine.events import AnyEvent, Loaded
+from engine.faults.catalogue import FAULTS
+from engine.settings import DTYPES, DecodeSettings, LoadSettings, Message
+from engine.train.progress import Progress
+
+BUDGETS = (4, 64)
+TEMPERATURES = (0.0, 0.8)
+NEEDED = 0.95
+"""Of the runs with a fault, so many must have it named first."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run to make. ``faults``: empty for a healthy one."""
+
+    prompt: Prompt
+    settings: DecodeSettings
+    faults: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        settings = self.settings
+        parts = [
+            "+".join(self.faults) or f"{settings.mode}({settings.budget}) T={settings.temperature:g}",
+            f"{self.prompt.source} {self.prompt.number}",
+            f"thinking {'on' if settings.thinking else 'off'}",
+        ]
+        return " | ".join(parts)
+
+    @property
+    def messages(self) -> list[Message]:
+        return self.prompt.turns(self.settings.thinking)
+
+
+class Runs:
+    """Answers of the engine, of which those without faults are kept for the ones with."""
+
+    def __init__(self, patient: Patient, dtype: str) -> None:
+        self._patient = patient
+        self._dtype = dtype
+        self._healthy: dict[str, list[AnyEvent]] = {}
+
+    def trial(self, case: Case) -> Trial:
+        """Make the run, diagnose it, and hold it against the healthy one."""
+        healthy = self._without_faults(case)
+        settings = msgspec.structs.replace(case.settings, oracle="full", inject=case.faults)
+        events = self._patient.answer(case.messages, settings) if case.faults else healthy
+        answer = told(0, Way("subject", settings), events)
+        return trial(case.key, case.faults or ("",), diagnose([answer.seen]), events, healthy)
+
+    def healthy(self, case: Case) -> Trial:
+        """The run of a healthy case, also against mode ``ar``."""
+        settings = msgspec.structs.replace(case.settings, oracle="full")
+        ar = msgspec.structs.replace(settings, mode="ar")
+        events = self._patient.answer(case.messages, settings)
+        rival = self._kept(Case(case.prompt, ar))
+        answers: list[Answer] = [told(0, Way("subject", settings), events), told(0, Way("beside", ar), rival)]
+        seen = [answer.seen for answer in compared(answers, self._dtype)]
+        return trial(case.key, ("",), diagnose(seen[:1]), events, events)
+
+    def _without_faults(self, case: Case) -> list[AnyEvent]:
+        return self._kept(Case(case.prompt, msgspec.structs.replace(case.settings, oracle="full", inject=())))
+
+    def _kept(self, case: Case) -> list[AnyEvent]:
+        key = f"{case.key} {case.settings.mode}"
+        if key not in self._healthy:
+            while len(self._healthy) >= 64:
+                del self._healthy[next(iter(self._healthy))]
+            self._healthy[key] = self._patient.answer(case.messages, case.settings)
+        return self._healthy[key]
+
+
+def fault_cases(
+    prompts: Sequence[Prompt], loaded: Loaded, limit: int, names: Sequence[str]
+) -> Iterator[Case]:
+    """Every fault in every prompt, thinking off and on; a prompt's cases follow one another."""
+    for prompt, settings in _asked(prompts, loaded, limit):
+        for name in names or FAULTS:
+            if plantable(name, settings, loaded):
+                yield Case(prompt, settings, (name,))
+
+
+def pair_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int, names: Sequence[str]) -> Iterator[Case]:
+    """Every two faults, each in another prompt than the last one."""
+    asked = [*_asked(prompts, loaded, limit)]
+    pairs = [
+        pair
+        for pair in itertools.combinations(names or FAULTS, 2)
+        if all(plantable(name, asked[0][1], loaded) for name in pair) and together(*pair)
+    ]
+    for number, pair in enumerate(pairs):
+        prompt, settings = asked[number % len(asked)]
+        yield Case(prompt, settings, pair)
+
+
+def healthy_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[Case]:
+    """Every prompt in every mode, at every budget and temperature; every second one with thinking on."""
+    for number, prompt in enumerate(prompts):
+        thinking = loaded.thinking and bool(number % 2)
+        for temperature in TEMPERATURES:
+            for mode, budget in (("ar", 64), ("chain", 64), *(("tree", budget) for budget in BUDGETS)):
+                if mode != "ar" and loaded.drafter is None:
+                    continue
+                yield Case(
+                    prompt,
+                    DecodeSettings(
+                        mode=mode,  # type: ignore[arg-type]
+                        budget=budget,
+                        thinking=thinking,
+                        temperature=temperature,
+                        seed=number,
+                        max_new_tokens=limit,
+                    ),
+                )
+
+
+def together(one: str, other: str) -> bool:
+    """Whether two faults can show in one run: not where the first leaves nothing for the second to act on."""
+    return not any(hidden & {one, other} and name in (one, other) for name, hidden in HIDES.items())
+
+
+HIDES: dict[str, frozenset[str]] = {}
+"""Fault -> faults of which nothing is left beside it."""
+
+
+def _asked(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[tuple[Prompt, DecodeSettings]]:
+    for prompt in prompts:
+        for thinking in (False, True) if loaded.thinking else (False,):
+            yield prompt, DecodeSettings(thinking=thinking, max_new_tokens=limit)
+
+
+def prompts_for(model: str, count: int) -> list[Prompt]:
+    """Held-out questions of the demo, or as many general prompts as there are."""
+    if model == "demo":
+        return demo_prompts(count)
+    texts = [text for _, kind in GENERAL_KINDS for text in kind]
+    many = [
+        *texts,
+        *(f"{text} Answer in one sentence." for text in texts),
+        *(f"In short: {text}" for text in texts),
+    ]
+    return [Prompt("general", n, [{"role": "user", "content": text}]) for n, text in enumerate(many[:count])]
+
+
+class Results:
+    """Trials by key, in a file of JSON lines; a last line cut short is made again."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.trials: dict[str, Trial] = {}
+        if path is not None and path.exists():
+            whole = path.read_bytes().rpartition(b"\n")[0]
+            for line in whole.splitlines():
+                one = msgspec.json.decode(line, type=Trial)
+                self.trials[one.key] = one
+            path.write_bytes(whole + b"\n" if whole else b"")
+
+    def add(self, one: Trial) -> None:
+        self.trials[one.key] = one
+        if self._path is not None:
+            with self._path.open("ab") as file:
+                file.write(msgspec.json.encode(one) + b"\n")
+
+
+def run_cases(
+    cases: Sequence[Case], results: Results, make: Callable[[Case], Trial], progress: Progress
+) -> list[Trial]:
+    """The trials of all cases; those in ``results`` are not made again."""
+    for number, case in enumerate(cases, 1):
+        if case.key not in results.trials:
+            results.add(make(case))
+        progress.update(number / max(1, len(cases)), case.key)
+    return [results.trials[case.key] for case in cases]
+
+
+def fault_summary(trials: Sequence[Trial]) -> dict[str, Any]:
+    """By fault: runs, those it touched, and of these how many were named first, called healthy, and had the
+    round right."""
+    table: dict[str, Any] = {}
+    for name in dict.fromkeys("+".join(one.faults) for one in trials):
+        mine = [one for one in trials if "+".join(one.faults) == name]
+        touched = [one for one in mine if one.touched or one.named]
+        table[name] = {
+            "runs": len(mine),
+            "without effect": len(mine) - len(touched),
+            "named first": sum(one.named_first for one in touched),
+            "all named": sum(one.all_named for one in touched),
+            "called healthy": sum(one.health == "healthy" for one in touched),
+            "round right": sum(one.round_right for one in touched),
+            "of": len(touched),
+        }
+    return table
+
+
+def wrong_trials(trials: Sequence[Trial], *, pairs: bool) -> list[Trial]:
+    """Those in which the doctor was not right."""
+    return [
+        one
+        for one in trials
+        if (
+            (one.touched or one.named)
+            and not (one.all_named if pairs else one.named_first and one.round_right)
+        )
+        or (one.touched and one.health == "healthy")
+    ]
+
+
+def false_alarms(trials: Sequence[Trial]) -> list[Trial]:
+    """Healthy runs that were called something else."""
+    return [one for one in trials if one.health != "healthy"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 when the doctor is right as often as it must be."""
+    options = _arguments(arguments)
+    load = LoadSettings(
+        model=options.model, drafter=options.drafter, device=options.device, dtype=options.dtype
+    )
+    began = time.monotonic()
+    inbox = Inbox()
+    with EngineProcess(inbox.put, new_log_path()) as engine:
+        patient = Patient(engine, inbox)
+        loaded = patient.load(load)
+        prompts = prompts_for(options.model, options.prompts)
+        limit, names = options.max_new_tokens, options.fault
+        if options.what == "healthy":
+            cases = [*healthy_cases(prompts, loaded, limit)]
+        else:
+            make_cases = fault_cases if options.what == "faults" else pair_cases
+            cases = [*make_cases(prompts, loaded, limit, names)]
+        first, every = options.share
+        runs = Runs(patient, loaded.target.dtype)
+        make = runs.healthy if options.what == "healthy" else runs.trial
+        trials = run_cases(cases[first::every], Results(options.out), make, Progress(options.what))
+    return tell(options.what, trials, time.monotonic() - began)
+
+
+def tell(what: str, trials: Sequence[Trial], seconds: float) -> int:
+    """Print what was found; 1 where it is not good enough."""
+    if what == "healthy":
+        bad = false_alarms(trials)
+        summary: dict[str, Any] = {"runs": len(trials), "false alarms": len(bad)}
+        good = not bad
+    else:
+        table = fault_summary(trials)
+        bad = wrong_trials(trials, pairs=what == "pairs")
+        column = "named first" if what == "faults" else "all named"
+        good = all(row[column] >= NEEDED * row["of"] and not row["called healthy"] for row in table.values())
+        summary = {"runs": len(trials), "wrong": len(bad), "table": table}
+    for one in bad[:40]:
+        print(f"{one.key}: {one.verdict} (round {one.round}, affected {one.affected}, named {one.named})")
+    summary |= {"tokens": sum(one.tokens for one in trials), "seconds": round(seconds, 1), "good": good}
+    print(msgspec.json.format(msgspec.json.encode(summary), indent=1).decode())
+    return 0 if good else 1
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m ddtree_tui.doctor.matrix", description=__doc__)
+    parser.add_argument("what", choices=["faults", "pairs", "healthy"])
+    parser.add_argument("--model", default="demo")
+    parser.add_argument("--drafter")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", choices=DTYPES, default="auto")
+    parser.add_argument("--prompts", type=int, default=20)
+    parser.add_argument("--max-new-tokens", type=int, default=48)
+    parser.add_argument("--fault", action="append", default=[], help="only this one; may be repeated")
+    parser.add_argument(
+        "--share", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="of the runs every Nth from K"
+    )
+    parser.add_argument("--out", type=Path, help="JSON lines, one per run; goes on where it stopped")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

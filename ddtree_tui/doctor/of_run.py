@@ -1,0 +1,85 @@
+"""The doctor on an answer of the app: from its events and what was found; nothing is decoded anew."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ddtree_tui.doctor.answers import told
+from ddtree_tui.doctor.report import Report, make_report
+from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
+from ddtree_tui.doctor.ways import Way
+from ddtree_tui.escape import escape
+from ddtree_tui.export.run_events import run_events
+from ddtree_tui.run import Answer
+from engine.diagnosis.ranking import diagnose
+from engine.settings import LoadSettings
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: what is said, and the kind of line, which styles it."""
+
+    text: str
+    role: str
+
+
+def state_of(answer: Answer) -> tuple[object, ...]:
+    """Changes when the doctor has to look again."""
+    return id(answer), len(answer.findings), len(answer.divergences), id(answer.checked), answer.over
+
+
+def report_of(answer: Answer) -> Report:
+    """What is known of the answer so far."""
+    way = Way("subject", answer.settings)
+    one = told(0, way, run_events(answer))
+    return make_report(
+        diagnose([one.seen]),
+        load=LoadSettings(),
+        loaded=answer.loaded,
+        lines=[],
+        answers=[one],
+        with_text=True,
+    )
+
+
+def rows_of(report: Report, width: int) -> list[Row]:
+    """The report in lines of that width."""
+    return list(_rows(report, max(20, width)))
+
+
+def _rows(report: Report, width: int) -> Iterator[Row]:
+    yield from _wrapped(report.verdict, "healthy" if report.healthy else "verdict", width)
+    yield Row("", "text")
+    for answer in report.answers:
+        acceptance = f", acceptance length {answer.acceptance:.2f}" if answer.acceptance else ""
+        yield from _wrapped(
+            f"{answer.name}: {answer.tokens} tokens in {answer.rounds} rounds{acceptance}", "text", width
+        )
+        yield from _wrapped(f"against the target alone: {own_text(answer)}", "text", width)
+        if layer := layer_text(answer):
+            yield from _wrapped(layer, "text", width)
+        if answer.own == "unchecked":
+            yield from _wrapped(
+                "To compare: set oracle to full (Ctrl+G) and run the prompt again, or: ddtree-tui doctor",
+                "quiet",
+                width,
+            )
+    yield Row("", "text")
+    for number, cause in enumerate(report.causes, 1):
+        follows = f", follows from {cause.follows}" if cause.follows else ""
+        yield from _wrapped(f"{number}. {cause.name}: {cause.title}", cause.severity, width)
+        yield from _wrapped(f"{when(cause)}{follows}", "quiet", width, 3)
+        for text in (cause.seen, cause.why, cause.todo):
+            yield from _wrapped(text, "text", width, 3)
+        numbers = "; ".join(f"{name} {value}" for name, value in evidence(cause.evidence))
+        yield from _wrapped(numbers, "quiet", width, 3)
+        yield Row("", "text")
+
+
+def _wrapped(text: str, role: str, width: int, indent: int = 0) -> Iterator[Row]:
+    for line in textwrap.wrap(
+        escape(text), width, initial_indent=" " * indent, subsequent_indent=" " * (indent or 2)
+    ):
+        yield Row(line, role)

@@ -1,0 +1,98 @@
+"""The report's numbers as rows of cells, for every form of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ddtree_tui.doctor.report import AnswerReport, CauseReport, Report
+
+ANSWER_COLUMNS = ("answer", "tokens", "rounds", "acceptance", "tokens/s", "the target alone", "mode ar")
+
+
+def answer_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """The cells under ``ANSWER_COLUMNS``, prompt by prompt."""
+    several = len({answer.prompt for answer in report.answers}) > 1
+    for answer in report.answers:
+        name = f"{answer.prompt + 1}. {answer.name}" if several else answer.name
+        yield (
+            name,
+            str(answer.tokens),
+            str(answer.rounds),
+            f"{answer.acceptance:.2f}" if answer.acceptance is not None else "-",
+            f"{answer.tokens_per_second:.1f}" if answer.tokens_per_second is not None else "-",
+            own_text(answer),
+            ar_text(answer),
+        )
+
+
+def own_text(answer: AnswerReport) -> str:
+    """How the answer stands against the target alone."""
+    if answer.failed:
+        return "failed"
+    if answer.own == "unchecked":
+        return "not compared"
+    if answer.own == "identical":
+        return f"same at {answer.compared} positions"
+    if answer.own == "ties":
+        return f"same but for {answer.ties} near ties of {answer.compared}"
+    if answer.first is not None:
+        where = "the prefill" if answer.first.round is None else f"round {answer.first.round + 1}"
+        return f"DIFFERS at position {answer.first.position}, {where} (gap {answer.first.gap:.3g})"
+    return "DIFFERS in what the caches hold"
+
+
+def ar_text(answer: AnswerReport) -> str:
+    """How its text stands against that of mode ar."""
+    if not answer.differs:
+        return "" if answer.failed or answer.role == "healthy" else "same"
+    return f"{'tie' if answer.differs == 'tie' else 'DIFFERS'} at {answer.differs_at}"
+
+
+def when(cause: CauseReport) -> str:
+    """``defect, first in round 4``."""
+    return cause.severity + ("" if cause.round is None else f", first in round {cause.round}")
+
+
+def evidence(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and value of each number, as people read them."""
+    for name, value in numbers.items():
+        yield name.replace("_", " "), _shown(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        shown = ", ".join(_shown(item) for item in value[:12])
+        return shown + (f", … ({len(value)} in all)" if len(value) > 12 else "")
+    return "-" if value is None else str(value)
+
+
+def layer_text(answer: AnswerReport) -> str:
+    """The first layer that left its tolerance, in words; empty without one."""
+    layer = answer.layer
+    if layer is None:
+        return ""
+    where = "after the prefill" if layer.round is None else f"after round {layer.round + 1}"
+    return (
+        f"{layer.what} of layer {layer.layer} ({layer.kind.replace('_', ' ')}) {where}: relative error "
+        f"{layer.error:.2g}, tolerance {layer.tolerance:.2g}"
+    )
+
+
+def beside_text(report: Report) -> Iterator[str]:
+    """What was made wrong on purpose, next to the same prompt without it, in sentences."""
+    for one in report.beside:
+        if one.contaminated:
+            yield one.contaminated
+        numbers = [
+            f"{value:.2f}" if value is not None else "-"
+            for value in (one.sick_acceptance, one.healthy_acceptance)
+        ]
+        texts = (
+            "the texts are the same" if one.parted is None else f"the texts part at token {one.parted + 1}"
+        )
+        yield f"{one.sick}: acceptance length {numbers[0]}; {one.healthy}: {numbers[1]}; {texts}."

@@ -1,0 +1,120 @@
+"""One run with faults planted in it, against the same run without, and against what the doctor says of it.
+
+What is the first round that a fault affects is told by the two runs alone, by no detector: from there on the
+events of the sick run are not those of the healthy one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from engine.diagnosis.ranking import Diagnosis
+from engine.events import AnyEvent, Failed, Finished, Prefilled, Round
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """Attributes:
+    key: fault or faults, prompt and thinking.
+    faults: what was planted.
+    first, named: the cause that ranks first, and all that are no notes.
+    round: the one named for the first fault; ``affected``: the first whose events differ from the healthy
+        run's, None where none does. Both from 0.
+    touched: whether prompt, rounds or text differ from the healthy run's at all.
+    """
+
+    key: str
+    faults: list[str]
+    first: str
+    named: list[str]
+    health: str
+    verdict: str
+    round: int | None
+    affected: int | None
+    touched: bool
+    tokens: int
+    rounds: int
+    failed: str = ""
+
+    @property
+    def named_first(self) -> bool:
+        return self.first in self.faults
+
+    @property
+    def all_named(self) -> bool:
+        return set(self.faults) <= set(self.named)
+
+    @property
+    def round_right(self) -> bool:
+        """Whether the round that is named is the first one affected.
+
+        What a round commits shows in the next one's events, so the round before the first that differs is
+        right too. A cause that does not depend on rounds names none; one that shows before it makes a
+        difference to any event is right to be early only where nothing differs at all.
+        """
+        if self.round is None or self.affected is None:
+            return self.round is None or not self.touched
+        return self.affected - 1 <= self.round <= self.affected
+
+
+def trial(
+    key: str,
+    faults: Sequence[str],
+    diagnosis: Diagnosis,
+    sick: Sequence[AnyEvent],
+    healthy: Sequence[AnyEvent],
+) -> Trial:
+    """What came of one run."""
+    named = [one for one in diagnosis.causes if one.severity != "note"]
+    its = next((one for one in named if one.cause.name == faults[0]), None)
+    affected = first_affected(sick, healthy)
+    failed = next((event for event in sick if isinstance(event, Failed)), None)
+    rounds = [event for event in sick if isinstance(event, Round)]
+    return Trial(
+        key=key,
+        faults=[*faults],
+        first=named[0].cause.name if named else "",
+        named=[one.cause.name for one in named],
+        health=diagnosis.health,
+        verdict=diagnosis.verdict,
+        round=its.round if its is not None else None,
+        affected=affected,
+        touched=affected is not None or _prompt(sick) != _prompt(healthy) or _text(sick) != _text(healthy),
+        tokens=1 + sum(one.acceptance_length for one in rounds),
+        rounds=len(rounds),
+        failed=failed.message if failed else "",
+    )
+
+
+def first_affected(sick: Sequence[AnyEvent], healthy: Sequence[AnyEvent]) -> int | None:
+    """The first round whose tree, choices or path are not those of the healthy run; None if none is.
+
+    The same computation gives the same bits, so what differs by a digit was affected.
+    """
+    theirs = [event for event in healthy if isinstance(event, Round)]
+    for number, round_ in enumerate(event for event in sick if isinstance(event, Round)):
+        if number >= len(theirs) or _essence(round_) != _essence(theirs[number]):
+            return number
+    ours = sum(isinstance(event, Round) for event in sick)
+    return ours if ours < len(theirs) else None
+
+
+def _essence(round_: Round) -> tuple[Any, ...]:
+    """All but times."""
+    nodes, target = round_.nodes, round_.target
+    return (
+        (round_.position, round_.root_id),
+        (nodes.ids, nodes.parents, nodes.depths, nodes.logprobs, nodes.ranks),
+        (target.ids, target.logprobs, target.gaps),
+        (round_.accepted, round_.committed_ids),
+    )
+
+
+def _prompt(events: Sequence[AnyEvent]) -> object:
+    return next((event.prompt_ids for event in events if isinstance(event, Prefilled)), None)
+
+
+def _text(events: Sequence[AnyEvent]) -> object:
+    return next(((event.output_ids, event.reason) for event in events if isinstance(event, Finished)), None)

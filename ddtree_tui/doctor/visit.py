@@ -1,0 +1,189 @@
+"""What the doctor does, in order, and what came of it; ``command`` says it to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from ddtree_tui.command_line import reported_load
+from ddtree_tui.doctor.answers import Answer, compared, recorded, told
+from ddtree_tui.doctor.patient import Patient
+from ddtree_tui.doctor.prompts import own_prompts
+from ddtree_tui.doctor.ways import Way, way_name, ways
+from engine.diagnosis.lines import Line
+from engine.diagnosis.ranking import Diagnosis, Seen, diagnose
+from engine.errors import EngineError
+from engine.events import Loaded
+from engine.settings import DecodeSettings, LoadSettings, Message
+from engine.trace import read_trace
+
+ROUNDS = 3
+"""That the pair's own line is about, at least."""
+
+
+@dataclass
+class Visit:
+    """Everything found so far.
+
+    Attributes:
+        load, loaded: the pair, as it is to be loaded and as it was.
+        notices: what could not be done and why, a sentence each.
+    """
+
+    load: LoadSettings
+    loaded: Loaded | None = None
+    lines: list[Line] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    first: Seen | None = None
+    """The short answer that the pair's line is about."""
+
+    @property
+    def failures(self) -> list[Line]:
+        """What was looked at and will not do."""
+        return [line for line in self.lines if line.status == "fail"]
+
+    def diagnosis(self) -> Diagnosis:
+        """The verdict on all that was found."""
+        seen = [answer.seen for answer in self.answers]
+        if self.first is not None and (not seen or self.first.wrong or self.first.findings):
+            seen.append(self.first)
+        if seen:
+            return diagnose(seen)
+        if self.failures:
+            bad = self.failures[0]
+            return Diagnosis("unknown", f"Not healthy: {bad.name}: {bad.seen.rstrip('.')}.")
+        doubts = sum(line.status == "warn" for line in self.lines)
+        return Diagnosis(
+            "healthy", f"Nothing is wrong with what was looked at{f', {doubts} warnings' if doubts else ''}."
+        )
+
+
+def open_trace(path: Path, visit: Visit, *, chosen: bool) -> None:
+    """Take in a recorded run; without a pair of its own choice, the visit is to the one it was made with.
+
+    Raises:
+        EngineError: as ``read_trace``; ``bad_trace`` for one without answers.
+    """
+    trace = read_trace(path)
+    if trace.notice:
+        visit.notices.append(trace.notice)
+    visit.loaded = next((event for event in trace.events if isinstance(event, Loaded)), None)
+    visit.answers = recorded(trace.events)
+    if not visit.answers:
+        raise EngineError(
+            "bad_trace",
+            f"{path} holds no answer.",
+            "Record a run with: ddtree-tui generate PROMPT --trace FILE",
+        )
+    if visit.loaded is not None and not chosen:
+        visit.load = msgspec.structs.replace(reported_load(visit.loaded), device="auto")
+    dtype = visit.loaded.target.dtype if visit.loaded is not None else "float32"
+    visit.answers = compared(visit.answers, dtype)
+
+
+def first_rounds(patient: Patient, visit: Visit, subject: DecodeSettings) -> Line:
+    """One prefill and a few rounds, nothing wrong on purpose, against the target alone: the last line."""
+    assert visit.loaded is not None
+    settings = msgspec.structs.replace(
+        subject,
+        oracle="full",
+        inject=(),
+        verify="solve" if subject.verify == "naive" else subject.verify,
+        mode="ar" if visit.loaded.drafter is None else subject.mode,
+        max_new_tokens=1 + ROUNDS * (visit.loaded.block_size or 1),
+    )
+    (prompt, *_) = own_prompts(visit.load.model)
+    answer = told(0, Way("subject", settings), patient.answer(prompt, settings))
+    visit.first = replace(answer.seen, name=f"first rounds: {way_name(settings)}")
+    name, checked = "first rounds", answer.seen.checked
+    if answer.seen.failed is not None:
+        failed = answer.seen.failed
+        return Line(
+            part="pair",
+            name=name,
+            status="fail",
+            seen=failed.message,
+            means="Nothing can be decoded.",
+            todo=failed.hint,
+        )
+    if checked is None or checked.verdict == "unchecked":
+        reason = checked.reason if checked is not None else "the oracle said nothing"
+        return Line(
+            part="pair", name=name, status="warn", seen=f"not compared with the target alone: {reason}"
+        )
+    rounds = len(answer.rounds)
+    seen = (
+        f"prefill and {rounds} rounds; {checked.compared} positions and {checked.layers} layers compared "
+        "with the target alone"
+    )
+    if checked.verdict == "defect":
+        return Line(
+            part="pair",
+            name=name,
+            status="fail",
+            seen=f"{seen}: {checked.defects} positions differ",
+            means="The text is not the target's own.",
+            todo="See the causes below.",
+        )
+    return Line(part="pair", name=name, status="ok", seen=f"{seen}: {checked.verdict}")
+
+
+def conversations(
+    visit: Visit, messages: list[Message] | None, decode: DecodeSettings
+) -> Iterator[tuple[list[Message], DecodeSettings]]:
+    """What is to be answered, and how: a recorded answer's prompt and settings, the given prompt, or the
+    doctor's own."""
+    if visit.answers:
+        prefilled = visit.answers[-1].prefilled
+        assert prefilled is not None
+        yield prefilled.messages, prefilled.settings
+    elif messages is not None:
+        yield messages, decode
+    else:
+        for prompt in own_prompts(visit.load.model):
+            yield prompt, decode
+
+
+def answer_all(
+    patient: Patient,
+    visit: Visit,
+    asked: Sequence[tuple[list[Message], DecodeSettings]],
+    say: Callable[[str], None],
+) -> None:
+    """Answer every conversation in all ways; after a recorded run, its last prompt once more."""
+    assert visit.loaded is not None
+    again = bool(visit.answers)
+    number = len(visit.answers) - 1 if again else 0
+    for messages, decode in asked:
+        todo = [*ways(_possible(decode, visit.loaded), visit.loaded)]
+        if again:
+            todo[0] = Way("beside", todo[0].settings)
+        for place, way in enumerate(todo, 1):
+            say(f"Prompt {number + 1}, answer {place} of {len(todo)}: {way.name}")
+            answer = told(number, way, patient.answer(messages, way.settings))
+            if again and place == 1:
+                answer = replace(answer, seen=replace(answer.seen, name=f"again now: {answer.seen.name}"))
+            visit.answers.append(answer)
+        number += 1
+    visit.answers = compared(visit.answers, visit.loaded.target.dtype)
+
+
+def _possible(decode: DecodeSettings, loaded: Loaded) -> DecodeSettings:
+    """Without a drafter there is mode ar alone; a trained block may be shorter than the one recorded."""
+    return decode if loaded.drafter is not None else msgspec.structs.replace(decode, mode="ar")
+
+
+def not_loaded(error: EngineError, part: str) -> Line:
+    """The line of a pair that cannot be loaded."""
+    return Line(
+        part="pair",
+        name=part,
+        status="fail",
+        seen=error.message,
+        means="Nothing can be decoded.",
+        todo=error.hint,
+    )
