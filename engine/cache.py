@@ -164,7 +164,6 @@ class Pass:
     Attributes:
         ids: int64 (R,), the tokens of its rows.
         positions: int64 (R,), which the rows were rotated by.
-        tapped: the outputs (R, hidden) of the layers that the drafter reads.
         unnormed: (R, hidden), the last layer's output before the final norm.
         features: (R, layers · hidden), what the drafter is handed of them.
         first_row: of a prefill, the first row's embedding and the output of every layer there, the last one
@@ -174,7 +173,6 @@ class Pass:
     ids: Tensor
     rows: Rows
     positions: Tensor
-    tapped: list[Tensor]
     unnormed: Tensor
     features: Tensor
     first_row: Tensor | None = None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from engine.detectors.commits import Commits
+from engine.detectors.drafter_input import DrafterInput
+from engine.detectors.features import Features
 from engine.detectors.live import FromEvents, Together
+from engine.detectors.passes import Passes
 from engine.observer import Observer
 from engine.settings import DecodeSettings
 
 
 def observers(settings: DecodeSettings) -> list[Observer]:
     """Those that look at an answer with these settings, in the order in which they are asked."""
-    found: list[Observer] = [Together([FromEvents()])]
+    inside = (DrafterInput(), Features(), Passes(), Commits())
+    found: list[Observer] = [Together([*inside, FromEvents()])]
     if settings.oracle == "full":
         from engine.oracle.oracle import FullOracle
 

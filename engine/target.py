@@ -220,7 +220,6 @@ class Target:
                 ids=ids,
                 rows=cache.rows,
                 positions=positions,
-                tapped=[outputs[number + 1] for number in self.tapped],
                 unnormed=unnormed,
                 features=features,
                 first_row=torch.stack([each[0].to(self.device) for each in outputs]) if prefill else None,

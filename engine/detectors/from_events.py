@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from engine.detectors.detector import Detector
+from engine.detectors.text_end import Continuity, StopInPath
+from engine.detectors.tree import ClosedPath, TreeOrder
 from engine.events import AnyEvent, Finding, Finished, Prefilled, Round, Tokens
 
-DETECTORS: tuple[Callable[[], Detector], ...] = ()
+DETECTORS: tuple[Callable[[], Detector], ...] = (TreeOrder, ClosedPath, StopInPath, Continuity)
 """New ones look at every answer."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Need = Literal["drafter", "branches", "hybrid", "template"]
+Need = Literal["drafter", "branches", "hybrid", "template", "device"]
 """What a fault needs: a drafter in use (mode chain or tree), trees that branch (mode tree), a target with
-recurrent layers, a chat template."""
+recurrent layers, a chat template, rounds on the device."""
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,13 @@ class Fault:
     name: of the cause in ``engine.causes`` that the run then shows.
     plants: what is done to the run, one sentence.
     needs: without one of these nothing would come of it, and planting is refused.
+    rounds: on which it shows.
     """
 
     name: str
     plants: str
     needs: tuple[Need, ...] = ()
+    rounds: Literal["host", "device", "any"] = "host"
 
 
 _ALL: tuple[Fault, ...] = (
@@ -29,7 +31,52 @@ _ALL: tuple[Fault, ...] = (
         "Slot 0 of the drafter's block holds the mask instead of the root's id.",
         ("drafter",),
     ),
-    Fault("mask-id", "Ids of an ordinary token stand in the drafter's block instead of masks.", ("drafter",)),
+    Fault("mask-id", "The id of a word stands in the drafter's block instead of the mask's.", ("drafter",)),
+    Fault(
+        "tap-layers",
+        "The drafter reads the inputs of its layers of the target, not their outputs.",
+        ("drafter",),
+    ),
+    Fault(
+        "tap-norm",
+        "The last layer that the drafter reads is tapped on the other side of the final norm.",
+        ("drafter",),
+    ),
+    Fault("block-size", "The drafter's block has half the slots that it was trained with.", ("drafter",)),
+    Fault("drafter-positions", "The drafter's block stands one position behind its place.", ("drafter",)),
+    Fault(
+        "drafter-rejected-rows",
+        "Of every pass the drafter is handed the first rows, as many as were accepted.",
+        ("branches",),
+    ),
+    Fault("naive-verify", "Recurrent layers run through a tree row by row.", ("hybrid", "drafter")),
+    Fault("conv-siblings", "Every row convolves the rows right before it.", ("hybrid", "branches")),
+    Fault("rope-by-index", "Every row of the target stands at the position of its index.", ("branches",)),
+    Fault("tree-order", "A tree's nodes are verified from the last to the first.", ("hybrid", "drafter")),
+    Fault(
+        "path-not-closed",
+        "The walk takes at every depth a node that its own parent chose, reached or not.",
+        ("drafter",),
+    ),
+    Fault(
+        "state-during-verify",
+        "Verifying a tree writes its last row's state over the committed one.",
+        ("hybrid",),
+    ),
+    Fault(
+        "wrong-leaf",
+        "Recurrent layers commit the state after a node beside the accepted one.",
+        ("hybrid", "drafter"),
+    ),
+    Fault("state-precision", "The recurrent state is kept in bfloat16.", ("hybrid",)),
+    Fault("stop-in-path", "Nothing looks for stop tokens in what rounds commit.", ("drafter",)),
+    Fault(
+        "stale-buffers",
+        "Every round verifies the tokens of the tree that was drafted a round before.",
+        ("drafter", "device"),
+        "device",
+    ),
+    Fault("not-finite", "From the second round on the target's logits hold a NaN."),
 )
 
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in _ALL}

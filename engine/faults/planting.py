@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import EngineError
-from engine.faults import drafter_block
+from engine.faults import commits, drafter_block, features, stale, verification
 from engine.faults.catalogue import FAULTS, Need
 from engine.pair import Pair
+from engine.rounds import Stages
 from engine.settings import DecodeSettings
+from engine.static.state import MAX_STOP_IDS
 
 
 class Planting:
@@ -27,14 +29,15 @@ class Planting:
         settings: of the run; a fault may replace them.
     """
 
-    def __init__(self, pair: Pair, settings: DecodeSettings) -> None:
+    def __init__(self, pair: Pair, settings: DecodeSettings, *, on_device: bool = False) -> None:
         self.settings = settings
         self.pair = dataclasses.replace(
             pair,
             target=copy.copy(pair.target),
             drafter=copy.copy(pair.drafter),
             codec=copy.copy(pair.codec),
-            on_device=False,
+            on_device=on_device,
+            stages=Stages(),
         )
 
     def vary(self, part: object, variant: type) -> None:
@@ -44,12 +47,19 @@ class Planting:
         part.
         """
         own = type(part)
-        part.__class__ = type(f"{variant.__name__}{own.__name__}", (variant, own), {})
+        varied = type(f"{variant.__name__}{own.__name__}", (variant, own), {})
+        object.__setattr__(part, "__class__", varied)  # a pair is frozen
 
 
 Plant = Callable[[Planting], None]
 
-PLANTS: dict[str, Plant] = {**drafter_block.PLANTS}
+PLANTS: dict[str, Plant] = {
+    **drafter_block.PLANTS,
+    **features.PLANTS,
+    **verification.PLANTS,
+    **commits.PLANTS,
+    **stale.PLANTS,
+}
 """How each fault of the catalogue is planted."""
 
 
@@ -59,11 +69,26 @@ def plant(pair: Pair, settings: DecodeSettings) -> tuple[Pair, DecodeSettings]:
     Raises:
         EngineError: ``bad_setting`` for a fault that cannot show in this run.
     """
-    planting = Planting(pair, settings)
-    for name in dict.fromkeys(settings.inject):
+    names = list(dict.fromkeys(settings.inject))
+    for name in names:
         _check_needs(name, pair, settings)
+    planting = Planting(pair, settings, on_device=_on_device(names))
+    for name in names:
         PLANTS[name](planting)
     return planting.pair, planting.settings
+
+
+def _on_device(names: list[str]) -> bool:
+    """Whether the run decodes in rounds on the device."""
+    places = {FAULTS[name].rounds: name for name in names}
+    if "device" in places and "host" in places:
+        raise EngineError(
+            "bad_setting",
+            f"The faults {places['device']} and {places['host']} cannot be planted together: one shows in "
+            "rounds on the device, the other in rounds on the host.",
+            "Plant them one after the other.",
+        )
+    return "device" in places
 
 
 def _check_needs(name: str, pair: Pair, settings: DecodeSettings) -> None:
@@ -84,6 +109,7 @@ _NAMES: dict[Need, str] = {
     "branches": "trees",
     "hybrid": "a target with recurrent layers",
     "template": "a chat template",
+    "device": "rounds on the device",
 }
 _NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
     "drafter": (lambda pair, settings: pair.drafter and settings.mode != "ar", "Use --mode tree or chain."),
@@ -91,6 +117,14 @@ _NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
     "hybrid": (
         lambda pair, settings: "linear_attention" in pair.target.layer_kinds,
         "Choose a hybrid target, for example the demo.",
+    ),
+    "device": (
+        lambda pair, settings: (
+            settings.verify == "solve"
+            and len(pair.codec.stop_ids) <= MAX_STOP_IDS
+            and (pair.on_device or pair.target.device.type == "cpu")
+        ),
+        "Use --verify solve, and a target that fits on one device.",
     ),
     "template": (lambda pair, settings: pair.codec.has_template, "Choose a target with a chat template."),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from engine.detail import DIGITS, TopRows, rounded
 from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
 from engine.kernels.record import NO_MISS
@@ -21,6 +23,8 @@ class StaticResult:
         kept: tokens of the record that are in the text, fewer than its count after a stop string.
         drafter_top, target_top: best candidates of either model's rows, with ``detail`` on; still on the
             device, and behind those of the nodes there are rows that do not count.
+        row_ids: int64 (n + 1,), on the host: the tokens that were verified, of the root and of all places; in
+            ``ar`` already the next root.
     """
 
     record: Record
@@ -30,6 +34,7 @@ class StaticResult:
     ms: StageTimes
     drafter_top: TopRows | None = None
     target_top: TopRows | None = None
+    row_ids: Tensor | None = None
 
     @property
     def committed(self) -> list[int]:

@@ -42,11 +42,13 @@ def bucket_of(budget: int) -> int:
 
 @dataclass
 class Flight:
-    """A round on its way: where its record will be, and the marks between its stages."""
+    """A round on its way: where its record and the ids of the rows it verified will be, and the marks between
+    its stages."""
 
     bucket: Bucket
     settings: DecodeSettings
     record: Tensor
+    row_ids: Tensor
     marks: list[torch.cuda.Event] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     done: torch.cuda.Event | None = None
@@ -113,7 +115,9 @@ class StaticRunner:
         self._settle_features(bucket)
         self.state.budget.fill_(settings.budget)
         stages = self._stages(bucket)
-        flight = Flight(bucket, settings, self._empty_record(bucket))
+        flight = Flight(
+            bucket, settings, self._empty_record(bucket), self._on_host(bucket.nodes + 1, torch.int64)
+        )
         if self.state.device.type == "cuda":
             self._replay(bucket, stages, flight)
         else:
@@ -122,6 +126,7 @@ class StaticRunner:
                 getattr(stages, stage)()
                 flight.times.append(time.perf_counter())
             flight.record.copy_(stages.record)
+            flight.row_ids.copy_(stages.row_ids)
         if settings.detail:
             # Behind the round and before the next one, whose logits will be in the same places.
             flight.drafter_top = top_rows(stages.draft_logits) if settings.mode != "ar" else None
@@ -148,6 +153,7 @@ class StaticRunner:
             ms=StageTimes(**dict(zip(STAGES, ms, strict=True)), total=sum(ms)),
             drafter_top=flight.drafter_top,
             target_top=flight.target_top,
+            row_ids=flight.row_ids,
         )
 
     @torch.inference_mode()
@@ -192,8 +198,10 @@ class StaticRunner:
         return self._rounds[bucket]
 
     def _empty_record(self, bucket: Bucket) -> Tensor:
-        length = Record.length(bucket.nodes, self.state.block_size)
-        return torch.empty(length, dtype=torch.int32, pin_memory=self.state.device.type == "cuda")
+        return self._on_host(Record.length(bucket.nodes, self.state.block_size), torch.int32)
+
+    def _on_host(self, length: int, dtype: torch.dtype) -> Tensor:
+        return torch.empty(length, dtype=dtype, pin_memory=self.state.device.type == "cuda")
 
     def _replay(self, bucket: Bucket, stages: StaticRound, flight: Flight) -> None:
         if bucket not in self._graphs:
@@ -205,6 +213,7 @@ class StaticRunner:
                 graph.replay()
             mark.record()
         flight.record.copy_(stages.record, non_blocking=True)
+        flight.row_ids.copy_(stages.row_ids, non_blocking=True)
         flight.done = _event(timed=False)
         flight.done.record()
 

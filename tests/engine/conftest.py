@@ -47,3 +47,11 @@ def shared_data() -> Path:
     if not (place / "data").is_dir():
         pytest.skip("no shared data (set DDTREE_SHARED)")
     return place / "data"
+
+
+@pytest.fixture(scope="session")
+def demo_pair() -> Any:
+    """The demo pair on the CPU; whoever decodes resets its session first."""
+    from engine.load import load_pair
+
+    return load_pair("demo", device="cpu")

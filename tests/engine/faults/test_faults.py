@@ -1,0 +1,148 @@
+"""Every fault, planted: the run is another, and its detector names it first, at the first round affected."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from tiny_models import MASK_ID, tiny_pair
+
+from engine.decode import generate
+from engine.errors import EngineError
+from engine.events import AnyEvent, Finding, Finished, Round
+from engine.faults.catalogue import FAULTS
+from engine.pair import Pair
+
+PROMPT = "What is 482 + 319?"
+INSIDE = [name for name, fault in FAULTS.items() if fault.rounds != "any"]
+
+
+def run(pair: Pair, prompt: str = PROMPT, **settings: Any) -> list[AnyEvent]:
+    pair.session.reset()
+    events: list[AnyEvent] = []
+    with contextlib.suppress(EngineError):  # of what is not finite
+        events.extend(generate(pair, prompt, **{"max_new_tokens": 32, **settings}))
+    return events
+
+
+def findings(events: list[AnyEvent]) -> list[Finding]:
+    return [event for event in events if isinstance(event, Finding)]
+
+
+def rounds(events: list[AnyEvent]) -> list[Round]:
+    return [event for event in events if isinstance(event, Round)]
+
+
+@pytest.fixture(scope="module")
+def healthy(demo_pair: Pair) -> list[Round]:
+    return rounds(run(demo_pair))
+
+
+def first_affected(name: str, events: list[AnyEvent]) -> int:
+    """Told from the events alone; where they do not tell it, the fault shows in every round."""
+    if name in ("not-finite", "stale-buffers"):
+        return 1
+    for event in rounds(events):
+        path = [event.nodes.parents[node] for node in event.accepted]
+        if name == "path-not-closed" and path != [-1, *event.accepted][: len(path)]:
+            return event.index
+        if name == "stop-in-path" and {2042, 2044} & {event.root_id, *event.committed_ids[:-1]}:
+            return event.index
+        if name == "drafter-rejected-rows" and event.accepted != list(range(len(event.accepted))):
+            return event.index
+    return 0
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_is_named_first_at_the_first_round_it_touches(demo_pair: Pair, name: str) -> None:
+    events = run(demo_pair, inject=(name,), max_new_tokens=120 if name == "stop-in-path" else 32)
+    found = findings(events)
+    assert found, "nothing was noticed"
+    assert (found[0].cause, found[0].round) == (name, first_affected(name, events))
+
+
+@pytest.mark.parametrize("name", [name for name in INSIDE if name not in ("stop-in-path", "not-finite")])
+def test_changes_what_is_computed(demo_pair: Pair, healthy: list[Round], name: str) -> None:
+    planted = rounds(run(demo_pair, inject=(name,)))
+    numbers = [(event.nodes, event.target) for event in planted]
+    assert numbers[:4] != [(event.nodes, event.target) for event in healthy[:4]]
+
+
+def test_the_pair_decodes_as_before_after_faults(demo_pair: Pair, healthy: list[Round]) -> None:
+    for name in INSIDE:
+        if FAULTS[name].rounds == "host":
+            run(demo_pair, inject=(name,), max_new_tokens=12)
+    again = rounds(run(demo_pair))
+    assert [(event.nodes, event.target) for event in again] == [
+        (event.nodes, event.target) for event in healthy
+    ]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("wrong-leaf", "drafter-root-masked"),
+        ("tap-layers", "naive-verify"),
+        ("conv-siblings", "tap-norm"),
+        ("tree-order", "state-precision"),
+        ("path-not-closed", "mask-id"),
+        ("state-during-verify", "drafter-rejected-rows", "rope-by-index"),
+    ],
+)
+def test_faults_at_once_are_all_named(demo_pair: Pair, names: tuple[str, ...]) -> None:
+    causes = {finding.cause for finding in findings(run(demo_pair, inject=names))}
+    assert causes >= set(names)
+
+
+def test_faults_of_host_and_device_do_not_mix(demo_pair: Pair) -> None:
+    with pytest.raises(EngineError, match="stale-buffers and mask-id cannot be planted together"):
+        generate(demo_pair, PROMPT, inject=("stale-buffers", "mask-id"))
+
+
+def test_a_hybrid_fault_is_refused_on_attention_alone() -> None:
+    with pytest.raises(
+        EngineError, match="wrong-leaf cannot be planted here: it needs a target with recurrent"
+    ):
+        generate(tiny_pair("llama"), PROMPT, inject=("wrong-leaf",))
+
+
+@pytest.mark.parametrize("family", ["qwen3_5", "qwen3", "llama"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "drafter-root-masked",
+        "mask-id",
+        "tap-layers",
+        "tap-norm",
+        "block-size",
+        "drafter-positions",
+        "rope-by-index",
+    ],
+)
+def test_is_named_on_any_target(family: str, name: str) -> None:
+    found = findings(run(tiny_pair(family), inject=(name,), max_new_tokens=8))
+    assert (found[0].cause, found[0].round) == (name, 0)
+
+
+def test_the_last_layer_before_its_norm_is_told_from_another_layer() -> None:
+    found = findings(run(tiny_pair("qwen3"), inject=("tap-norm",), max_new_tokens=8))
+    assert [finding.cause for finding in found] == ["tap-norm"]
+    assert found[0].evidence == {"layer": 3, "side": "before"}
+
+
+def test_what_was_read_instead_is_told(demo_pair: Pair) -> None:
+    evidence = findings(run(demo_pair, inject=("tap-layers",), max_new_tokens=8))[0].evidence
+    assert (evidence["read"], evidence["named"]) == ([0, 5, 9], [1, 6, 10])
+
+
+def test_a_faulty_answer_goes_on_behind_its_stop(demo_pair: Pair) -> None:
+    finished = run(demo_pair, inject=("stop-in-path",), max_new_tokens=120)[-1]
+    assert isinstance(finished, Finished)
+    assert finished.reason == "length"
+
+
+def test_the_other_mask_is_never_the_mask() -> None:
+    pair = tiny_pair("qwen3")
+    evidence = findings(run(pair, inject=("mask-id",), max_new_tokens=4))[0].evidence
+    assert evidence["found"] != MASK_ID == evidence["mask_id"]
