@@ -136,7 +136,9 @@ def build_parser() -> argparse.ArgumentParser:
     sampling = serve.add_argument_group("sampling")
     _add_temperature(sampling)
     _add_sampling(sampling)
-    _add_diagnosis(serve.add_argument_group("diagnosis"))
+    diagnosis = serve.add_argument_group("diagnosis")
+    _add_faults(diagnosis)
+    _add_diagnosis(diagnosis)
 
     replay = commands.add_parser(
         "replay",
@@ -322,7 +324,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=choices(ORACLES, decode.oracle) + ": compare the text with the target alone",
     )
-    add(recording, "--inject", action="append", metavar="NAME", help="plant a fault, to see that it is found")
+    _add_faults(recording)
     _add_diagnosis(recording)
 
 
@@ -358,6 +360,10 @@ def _add_thinking(group: argparse._ActionsContainer) -> None:
 
 def _add_temperature(group: argparse._ActionsContainer) -> None:
     add(group, "--temperature", type=number("temperature"), metavar="T", help="0 is greedy (default 0)")
+
+
+def _add_faults(group: argparse._ActionsContainer) -> None:
+    add(group, "--inject", action="append", metavar="NAME", help="plant a fault, to see that it is found")
 
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
@@ -54,7 +55,7 @@ class Answering:
         self._account = Account(loaded, trace=trace)
         self._finished: Finished | None = None
         self._facts = request.scope["facts"]
-        self._facts |= {"id": form.id, "mode": command.settings.mode}
+        self._facts |= {"id": form.id, "received": round(time.time(), 6), "mode": command.settings.mode}
 
     async def respond(self, *, stream: bool) -> Response:
         """The answer, or the beginning of one.

@@ -22,6 +22,13 @@ _MEANINGS = {
     504: "the answer took too long",
 }
 
+EVENTS = "text/event-stream"
+EVENT = {
+    "type": "object",
+    "description": "one event of the stream",
+    "properties": {"data": {"type": "string", "description": "JSON; at the end of an answer [DONE]"}},
+    "required": ["data"],
+}
 Described = dict[int | str, dict[str, Any]]
 
 
@@ -39,7 +46,8 @@ ANSWER_ERRORS = errors(400, 401, 403, 404, 408, 413, 429, 500, 503, 504)
 
 def text_of(media_type: str) -> Described:
     """An answer that is a text."""
-    return {200: {"description": "The text", "content": {media_type: {"schema": {"type": "string"}}}}}
+    schema = EVENT if media_type == EVENTS else {"type": "string"}
+    return {200: {"description": "The text", "content": {media_type: {"schema": schema}}}}
 
 
 def streamed_or(whole: type[BaseModel], chunk: type[BaseModel]) -> Described:
@@ -48,6 +56,6 @@ def streamed_or(whole: type[BaseModel], chunk: type[BaseModel]) -> Described:
         200: {
             "model": whole,
             "description": f"The answer; with stream, server-sent events of {chunk.__name__}, then [DONE]",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {EVENTS: {"schema": EVENT}},
         }
     }

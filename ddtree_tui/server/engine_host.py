@@ -28,7 +28,8 @@ RESTARTS = 5
 """So often the engine may die in a row without passing its check, before the server says that it failed."""
 LONGEST_PAUSE = 30.0
 CANCEL_SECONDS = 10.0
-"""How long the engine may take to end an answer that it was told to end, after it was silent too long."""
+"""How long the engine may take to end an answer that it was told to end after it was silent too long, and not
+longer than it may be silent."""
 
 Result = TypeVar("Result")
 
@@ -197,6 +198,7 @@ class EngineHost:
         """Wait for the end of the answer, and see to it that there is one."""
         limits = self.options.limits
         deadline = run.received + limits.request_seconds
+        ending = min(CANCEL_SECONDS, limits.idle_seconds)
         while not run.done.is_set():
             now = time.monotonic()
             silent = now - run.heard
@@ -207,10 +209,10 @@ class EngineHost:
                 message = f"The engine said nothing for {limits.idle_seconds:g} s."
                 run.fail(EngineError("timeout", message))
                 self._post(Cancel())
-            if silent >= limits.idle_seconds + CANCEL_SECONDS:
+            if silent >= limits.idle_seconds + ending:
                 self._give_up(f"The engine did not answer for {silent:.0f} s and was ended.")
                 return
-            patience = limits.idle_seconds + (CANCEL_SECONDS if run.over else 0.0) - silent
+            patience = limits.idle_seconds + (ending if run.over else 0.0) - silent
             if not run.over:
                 patience = min(patience, deadline - now)
             with contextlib.suppress(TimeoutError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
@@ -12,7 +14,9 @@ from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded
 from engine.settings import DecodeSettings, Message
 
 PROMPT = "Tell me a story about a fox and a lantern."
-TOKENS = 96
+TOKENS = 64
+
+log = logging.getLogger("ddtree_tui.server")
 
 Decode = Callable[[Generate], Awaitable[list[AnyEvent]]]
 
@@ -34,14 +38,16 @@ async def check_engine(decode: Decode, settings: DecodeSettings, loaded: Loaded)
         stop=(),
         thinking=False,
     )
+    began = time.monotonic()
     events = await _answer(decode, replace(settings, oracle="full"))
     _check_findings(events)
-    checked = _check_oracle(events)
-    if settings.mode == "ar":
-        return
-    plain = await _answer(decode, replace(settings, mode="ar", inject=()))
-    if checked is None or checked.verdict == "identical":
+    checked = _check_oracle(events, settings)
+    if settings.mode != "ar" and (checked is None or checked.verdict == "identical"):
+        plain = await _answer(decode, replace(settings, mode="ar", inject=()))
         _check_ids(_ids(events), _ids(plain), exact=loaded.target.dtype in ("float32", "float64"))
+    verdict = checked.verdict if checked is not None else None
+    facts = {"oracle": verdict, "tokens": len(_ids(events)), "seconds": round(time.monotonic() - began, 3)}
+    log.info("checked", extra={"facts": facts})
 
 
 async def _answer(decode: Decode, settings: DecodeSettings) -> list[AnyEvent]:
@@ -59,13 +65,15 @@ def _check_findings(events: list[AnyEvent]) -> None:
             raise _failed(f"{event.cause}: {event.seen}", event.todo)
 
 
-def _check_oracle(events: list[AnyEvent]) -> Checked | None:
+def _check_oracle(events: list[AnyEvent], settings: DecodeSettings) -> Checked | None:
     """What the oracle says; None where the engine has none."""
     checked = next((event for event in events if isinstance(event, Checked)), None)
     if checked is not None and checked.verdict == "defect":
         place = f", first at position {checked.first.position}" if checked.first else ""
+        faults = settings.inject or (("naive-verify",) if settings.verify == "naive" else ())
+        planted = f"{', '.join(faults)}: " if faults else ""
         raise _failed(
-            f"{checked.defects} of {checked.compared} tokens are not the target's own{place}.",
+            f"{planted}{checked.defects} of {checked.compared} tokens are not the target's own{place}.",
             "Look at the run with ddtree-tui, or ask its doctor.",
         )
     return checked

@@ -198,15 +198,15 @@ class Watch:
             viewer.put(watched, number, event, line)
 
     def join(self, only: str | None = None) -> Viewer:
-        """A new viewer: of everything from now on, or of one request from its beginning."""
+        """A new viewer: of the request under way and all that follow, or of one alone, from its beginning."""
         viewer = Viewer(only)
         if self.loaded is not None:
             viewer._append(framed(None, 0, self.loaded))
-        watched = self._requests.get(only) if only is not None else None
-        if watched is not None:
-            for number, line in enumerate(watched.events):
-                viewer._append(framed(watched.id, number, line))
-            viewer.ended = watched.state != "running"
+        for watched in self._requests.values():
+            if only == watched.id or (only is None and watched.state == "running"):
+                for number, line in enumerate(watched.events):
+                    viewer._append(framed(watched.id, number, line))
+                viewer.ended = watched.state != "running"
         self._viewers.add(viewer)
         return viewer
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from ddtree_tui.server.described import COMMON_ERRORS, errors, text_of
+from ddtree_tui.server.described import COMMON_ERRORS, EVENTS, errors, text_of
 from ddtree_tui.server.errors import ApiError
 from ddtree_tui.server.responses import WatchedList, WatchedRequest
 from ddtree_tui.server.service import Service
@@ -26,7 +26,7 @@ def watch_routes(service: Service) -> APIRouter:
     @router.get(
         "/v1/ddtree/events",
         response_class=Response,
-        responses=text_of("text/event-stream") | COMMON_ERRORS | errors(404, 429),
+        responses=text_of(EVENTS) | COMMON_ERRORS | errors(404, 429),
         summary="The engine's events as they come, or all of one request",
     )
     async def events(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from served import Served, port_of, start
 
-OPTIONS = ("--max-new-tokens", "64", "--max-queue", "100", "--history", "4")
+OPTIONS = ("--max-new-tokens", "96", "--max-queue", "100", "--history", "4")
 
 
 @pytest.fixture(scope="session")

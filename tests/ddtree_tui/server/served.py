@@ -28,7 +28,7 @@ from ddtree_tui import cli, engine_process
 engine_process.worker_command = lambda log, **options: [sys.executable, sys.argv[1], sys.argv[2], str(log)]
 sys.exit(cli.main(["serve", *sys.argv[3:]]))
 """
-FAKE_WORKER = Path(__file__).parent.parent / "fake_worker.py"
+ECHO_WORKER = Path(__file__).with_name("echo_worker.py")
 
 
 class Served:
@@ -54,7 +54,15 @@ class Served:
     def stream(self, path: str, body: Any) -> Iterator[Any]:
         """The data of each event, read as JSON; the last is ``[DONE]`` where all went well."""
         headers = {"Content-Type": "application/json"} | self._headers({})
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers)
+        return self._data(urllib.request.Request(self.url + path, json.dumps(body).encode(), headers))
+
+    def events(self, query: str = "") -> Iterator[Any]:
+        """What a viewer is sent."""
+        path = "/v1/ddtree/events" + query
+        return self._data(urllib.request.Request(self.url + path, headers=self._headers({})))
+
+    @staticmethod
+    def _data(request: urllib.request.Request) -> Iterator[Any]:
         with urllib.request.urlopen(request, timeout=60) as answer:
             for line in answer:
                 if line.startswith(b"data: "):
@@ -92,7 +100,7 @@ class Served:
 
 def start(log: Path, *options: str, scenario: str | None = None) -> subprocess.Popen[bytes]:
     """Start a server on a free port; with ``scenario``, on a scripted engine."""
-    begin = [sys.executable, "-c", *((SCRIPTED, str(FAKE_WORKER), scenario) if scenario else (START,))]
+    begin = [sys.executable, "-c", *((SCRIPTED, str(ECHO_WORKER), scenario) if scenario else (START,))]
     with log.open("wb") as errors:
         return subprocess.Popen(
             [*begin, "--port", "0", "--log", f"{log}.engine", *options],

@@ -1,0 +1,266 @@
+"""A scripted engine for the server: a byte is a token, and the answer is the question. Real pipes, no torch.
+
+Usage: python echo_worker.py SCENARIO LOG. What a question begins with may change how it is answered:
+``slow`` a round every 20 ms until cancelled, ``silent`` one round and then nothing, ``die`` the end of the
+process, ``fail`` an error. The scenarios say what is wrong with the engine itself.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory, Quit, decode_command
+from engine.events import (
+    AnyEvent,
+    Candidates,
+    Checked,
+    Failed,
+    Finding,
+    Finished,
+    Loaded,
+    Loading,
+    MemoryUse,
+    ModelInfo,
+    Nodes,
+    Prefilled,
+    Round,
+    StageTimes,
+    TargetRows,
+    Tokens,
+    encode_event,
+)
+from engine.text_stream import TextStream
+
+EOS = 256
+CONTEXT = 200
+scenario = sys.argv[1] if len(sys.argv) > 1 else "ok"
+cancelled = threading.Event()
+
+
+def emit(event: AnyEvent) -> None:
+    os.write(1, encode_event(event) + b"\n")
+
+
+def load() -> None:
+    emit(Loading(stage="Reading", done=0, total=2))
+    if scenario == "not_loaded":
+        emit(Failed(error="model_not_found", message="There is no model x.", hint="Choose another."))
+        return
+    if scenario == "crash":
+        os._exit(9)
+    if scenario == "slow_load":
+        time.sleep(0.5)
+    model = ModelInfo(name="echo", path="", architecture="Echo", parameters=1, dtype="float32")
+    emit(
+        Loaded(
+            target=model,
+            drafter=model,
+            device="cpu",
+            versions={},
+            block_size=8,
+            mask_token_id=255,
+            target_layer_ids=[0],
+            memory_bytes=1,
+            seconds=0.1,
+            context_length=CONTEXT,
+            vocab_size=257,
+        )
+    )
+
+
+def start(command: Generate, prompt: list[int], first: int) -> None:
+    every = [*range(256)]
+    emit(
+        Tokens(
+            pieces={str(i): bytes([i]).decode(errors="replace") for i in every} | {str(EOS): "<|im_end|>"},
+            raw={str(i): f"{i:02x}" for i in every if i > 127},
+            special=[EOS],
+        )
+    )
+    emit(
+        Prefilled(
+            prompt_ids=prompt,
+            prompt_text=command.messages[-1]["content"],
+            messages=command.messages,
+            thinking=command.settings.thinking,
+            settings=command.settings,
+            stop_ids=[EOS],
+            seconds=0.001,
+            first_id=first,
+            first_logprob=-0.5,
+            first_topk=Candidates(ids=[[first, 63]], logprobs=[[-0.5, -2.0]]),
+        )
+    )
+
+
+def send_round(index: int, ids: list[int]) -> None:
+    depths = len(ids) - 1
+    emit(
+        Round(
+            index=index,
+            mode="tree",
+            position=index,
+            root_id=0,
+            nodes=Nodes(
+                ids=ids[:-1],
+                parents=[*range(-1, depths - 1)],
+                depths=[*range(1, depths + 1)],
+                logprobs=[-0.1] * depths,
+                ranks=[0] * depths,
+            ),
+            target=TargetRows(ids=ids, logprobs=[-0.25] * len(ids), gaps=[1.0] * len(ids)),
+            accepted=[*range(depths)],
+            bonus_id=ids[-1],
+            miss=None,
+            committed_ids=ids,
+            acceptance_length=len(ids),
+            ms=StageTimes(draft=0.1, verify=0.9, total=1.0),
+            budget=64,
+            target_topk=Candidates(ids=[[i, 63] for i in ids], logprobs=[[-0.25, -3.0]] * len(ids)),
+        )
+    )
+
+
+class Bytes:
+    """The vocabulary."""
+
+    special_ids = frozenset([EOS])
+    think_open_id = think_close_id = None
+    strips_first_space = False
+
+    def token_bytes(self, token_id: int) -> bytes:
+        return bytes([token_id])
+
+
+def read(ids: list[int], stop: Sequence[str] = ()) -> TextStream:
+    """The text of ids, up to a stop string."""
+    stream = TextStream(Bytes(), stop=stop)
+    for token_id in ids:
+        if stream.push(token_id):
+            return stream
+    stream.close()
+    return stream
+
+
+def finish(
+    reason: Literal["stop", "length", "cancelled"], ids: list[int], rounds: int, stop: Sequence[str] = ()
+) -> None:
+    emit(
+        Finished(
+            reason=reason,
+            output_ids=ids,
+            text=read(ids, stop).text,
+            thinking_text="",
+            rounds=rounds,
+            tokens=len(ids),
+            mean_acceptance_length=(len(ids) - 1) / max(1, rounds),
+            acceptance_histogram=[0, 0, 0, rounds],
+            tokens_per_second=100.0,
+            ttft_s=0.001,
+            ms=StageTimes(total=float(rounds)),
+            drafted=2 * rounds,
+            accepted=2 * rounds,
+        )
+    )
+
+
+def answer(command: Generate) -> None:
+    cancelled.clear()
+    text = command.messages[-1]["content"]
+    prompt = [*text.encode()]
+    if len(prompt) >= CONTEXT:
+        message = f"The prompt has {len(prompt)} tokens and the model's context ends at {CONTEXT}."
+        emit(Failed(error="prompt_too_long", message=message, hint="Shorten the prompt."))
+        return
+    if text.startswith("fail"):
+        emit(Failed(error="out_of_memory", message="There is not enough memory for this.", hint="Buy more."))
+        return
+    whole = [*prompt, EOS][: command.settings.max_new_tokens]
+    if scenario == "differs" and command.settings.mode == "ar":
+        whole[5] = ord("?")
+    stream = read(whole, command.settings.stop)
+    whole = whole[: stream.tokens]
+    start(command, prompt, whole[0])
+    if text.startswith("die"):
+        os._exit(7)
+    if text.startswith("silent"):
+        signal.pause()
+    rounds = 0
+    if text.startswith("slow"):
+        done = [whole[0]]
+        while not cancelled.wait(0.02):
+            send_round(rounds, [*b"abc"])
+            done += b"abc"
+            rounds += 1
+        finish("cancelled", done, rounds)
+        return
+    for at in range(1, len(whole), 3):
+        send_round(rounds, whole[at : at + 3])
+        rounds += 1
+    stopped = whole[-1] == EOS or stream.stopped is not None
+    finish("stop" if stopped else "length", whole, rounds, command.settings.stop)
+    if command.settings.oracle != "off" and scenario != "no_oracle":
+        check(len(whole))
+
+
+def check(positions: int) -> None:
+    if scenario == "finding":
+        emit(
+            Finding(
+                cause="mask-id",
+                severity="defect",
+                seen="The mask id is 7, the drafter was trained with 255.",
+                why="It reads a mask as a word.",
+                todo="Take mask_token_id from the drafter's config.json.",
+            )
+        )
+    defects = 3 if scenario == "defect" else 0
+    emit(
+        Checked(
+            oracle="full",
+            verdict="defect" if defects else "identical",
+            positions=positions,
+            compared=positions,
+            ties=0,
+            defects=defects,
+            noise=0.0,
+            seconds=0.01,
+        )
+    )
+
+
+def read_commands(commands: queue.SimpleQueue[AnyCommand]) -> None:
+    for line in sys.stdin.buffer:
+        command = decode_command(line)
+        if isinstance(command, Cancel):
+            cancelled.set()
+        elif isinstance(command, Quit):
+            break
+        else:
+            commands.put(command)
+    os._exit(0)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    commands: queue.SimpleQueue[AnyCommand] = queue.SimpleQueue()
+    threading.Thread(target=read_commands, args=(commands,), daemon=True).start()
+    while True:
+        match commands.get():
+            case Load():
+                load()
+            case Generate() as command:
+                answer(command)
+            case MeasureMemory():
+                emit(MemoryUse(of="process", bytes=1000, peak_bytes=2000))
+
+
+if __name__ == "__main__":
+    main()
