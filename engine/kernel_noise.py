@@ -7,7 +7,7 @@ round, a pass commits at most as many rows as a block has. Leads: see ``engine.d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -20,6 +20,7 @@ from engine.kernels.backend import wide
 from engine.pair import Pair
 from engine.rows import Rows
 from engine.sampling import Sampler
+from engine.session import Session
 from engine.static.round import Bucket, StaticRound
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
@@ -45,10 +46,10 @@ class Noise:
         ids = [choice.id for choice in ar]
         gaps = [choice.gap for choice in ar[1:]]
         for count in rows:
-            passes = _passes(pair, prompt, ids, count)
-            leads = [lead for logits, chosen in passes for lead in _leads(logits, chosen)]
+            through = passes(pair, prompt, ids, count)
+            found = [lead for logits, chosen in through for lead in leads(logits, chosen)]
             self.changes.setdefault(count, []).extend(
-                abs(lead - gap) for lead, gap in zip(leads, gaps, strict=True) if gap is not None
+                abs(lead - gap) for lead, gap in zip(found, gaps, strict=True) if gap is not None
             )
 
 
@@ -58,20 +59,29 @@ def _summary(changes: list[float]) -> dict[str, float]:
     return {"positions": len(changes), **found, "largest": float(values.max())}
 
 
-def _leads(logits: Tensor, chosen: Sequence[int]) -> list[float]:
+def leads(logits: Tensor, chosen: Sequence[int]) -> list[float]:
     """The chosen tokens' leads in rows of logits (k, V)."""
     logits = logits.to(wide(logits.dtype))
     ids = torch.tensor(chosen, device=logits.device)[:, None]
     others = logits.scatter(1, ids, -torch.inf).amax(1)
-    leads: list[float] = (logits.gather(1, ids)[:, 0] - others).tolist()
-    return leads
+    found: list[float] = (logits.gather(1, ids)[:, 0] - others).tolist()
+    return found
 
 
 @torch.inference_mode()
-def _passes(
-    pair: Pair, prompt: EncodedPrompt, ids: list[int], rows: int
+def passes(
+    pair: Pair,
+    prompt: EncodedPrompt,
+    ids: list[int],
+    rows: int,
+    ended: Callable[[Session], None] | None = None,
 ) -> Iterator[tuple[Tensor, list[int]]]:
-    """Logits of the rows that are committed, and the tokens that follow them, pass after pass."""
+    """Logits of the rows that are committed, and the tokens that follow them, pass after pass.
+
+    Args:
+        ids: of an answer to the prompt.
+        ended: is shown the session when it holds all of the text but its last token.
+    """
     pair.session.reset()
     for _ in pair.session.prefill(prompt.ids, prompt.stable):
         pass
@@ -82,6 +92,9 @@ def _passes(
         # Whatever stands behind the text is seen by nothing that counts.
         tokens = [*ids[start : start + rows], *ids[-1:] * rows][:rows]
         yield run(tokens, kept), ids[start + 1 : start + 1 + kept]
+    if ended is not None:
+        run.leave([*prompt.ids, *ids[:-1]])
+        ended(pair.session)
     pair.session.reset()
 
 
@@ -97,12 +110,15 @@ class _Plain:
         session.commit(ids[:kept], list(range(kept)))
         return logits[:kept]
 
+    def leave(self, ids: list[int]) -> None:
+        """The caches are the session's already."""
+
 
 class _OnDevice:
     """Passes with the kernels of rounds on the device."""
 
     def __init__(self, pair: Pair, room: int, rows: int) -> None:
-        runner = pair.runner
+        runner = self._runner = pair.runner
         runner.enter(0, room, Sampler(), [])
         self._state, self._cache = runner.state, runner.cache
         block = self._state.block_size
@@ -118,6 +134,10 @@ class _OnDevice:
         self._cache.commit_path(self._path, torch.tensor([kept], dtype=torch.int32, device=state.device))
         state.length.add_(kept)
         return stages.target_logits[:kept]
+
+    def leave(self, ids: list[int]) -> None:
+        """Give the caches back."""
+        self._runner.leave(ids)
 
 
 def _chain(ids: Sequence[int], device: torch.device) -> DraftTree:

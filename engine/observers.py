@@ -19,4 +19,8 @@ def observers(settings: DecodeSettings) -> list[Observer]:
         from engine.oracle.oracle import FullOracle
 
         found.append(FullOracle())
+    elif settings.oracle == "sample":
+        from engine.oracle.sample import SampleOracle
+
+        found.append(SampleOracle())
     return found

@@ -22,13 +22,13 @@ class Held:
     """Per layer, ``keys`` and ``values`` (rows, H, d) of the last tokens, or ``window`` (K - 1, C) and
     ``state`` (H, dk, dv) of a recurrent layer."""
 
-    layers: list[dict[str, Tensor]]
+    layers: list[dict[What, Tensor]]
 
     @classmethod
     @torch.inference_mode()
     def copied(cls, cache: TargetCache, rows: int) -> Held:
         """What the engine's cache holds: keys and values of the last ``rows`` of its tokens. Copies."""
-        layers: list[dict[str, Tensor]] = []
+        layers: list[dict[What, Tensor]] = []
         for layer in cache.layers:
             if isinstance(layer, DeltaState):
                 assert layer.window is not None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 from torch import Tensor
 
 from engine.events import LayerCheck
 from engine.oracle.held import Held, What, relative_errors
+from engine.oracle.tolerance import Tolerance
 
 _ORDER: tuple[What, ...] = get_args(What)
 
@@ -19,7 +20,7 @@ class LayerChecks:
     Args:
         kinds: of the target's layers.
         tapped: those whose outputs the drafter reads.
-        tolerances: by what is compared; relative.
+        tolerance: what is within it.
 
     Attributes:
         count: how many tensors were compared.
@@ -28,8 +29,8 @@ class LayerChecks:
         largest: error by what was compared.
     """
 
-    def __init__(self, kinds: Sequence[str], tapped: Sequence[int], tolerances: Mapping[What, float]) -> None:
-        self._kinds, self._tapped, self._tolerances = kinds, tapped, tolerances
+    def __init__(self, kinds: Sequence[str], tapped: Sequence[int], tolerance: Tolerance) -> None:
+        self._kinds, self._tapped, self._tolerance = kinds, tapped, tolerance
         self.count = 0
         self.first: LayerCheck | None = None
         self.drift: list[tuple[int, float]] = []
@@ -69,7 +70,7 @@ class LayerChecks:
         if not len(errors):
             return 0.0
         error = float(errors.max())
-        tolerance = self._tolerances[what]
+        tolerance = self._tolerance.of(layer, what)
         self.count += 1
         self.largest[what] = max(self.largest.get(what, 0.0), error)
         if error > tolerance:

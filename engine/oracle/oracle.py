@@ -9,11 +9,12 @@ from engine.errors import EngineError
 from engine.events import Checked, Checking, Divergence, Prefilled, Round
 from engine.observer import Observation, Observer, Start
 from engine.oracle.answer import Answer
+from engine.oracle.calibration import calibrate
 from engine.oracle.layers import LayerChecks
 from engine.oracle.probe import Probe, take
 from engine.oracle.replay import Stretch, replay
 from engine.oracle.sequential import decode_again
-from engine.oracle.tolerance import tolerance_of
+from engine.oracle.tolerance import EXACT, known
 from engine.oracle.verdicts import Verdicts
 from engine.pair import Pair
 from engine.rounds import RoundResult
@@ -88,9 +89,11 @@ def compare_all(
     """
     began = time.perf_counter()
     target, control = start.given.target, start.control
-    tolerance = tolerance_of(start.given)
+    if known(start.given) is None:
+        yield from calibrate(start.given, control)
+    tolerance = known(start.given) or EXACT  # not measured when cancelled, and then nothing is judged
     verdicts = Verdicts(tolerance.noise)
-    layers = LayerChecks(target.layer_kinds, target.tapped, tolerance.layers)
+    layers = LayerChecks(target.layer_kinds, target.tapped, tolerance)
     stretch = Stretch(0, len(answer.text) - 1, probes)
     yield from replay(target, answer, stretch, verdicts, layers, control)
     sequential = again or bool(verdicts.divergences)

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from engine.kernels.backend import wide
-from engine.oracle.held import Held
+from engine.oracle.held import Held, What
 from engine.target import PREFILL_CHUNK, Target
 
 
@@ -92,7 +92,7 @@ class Reference:
     def held(self, rows: int) -> Held:
         """What the cache holds: keys and values of the last ``rows`` tokens, fewer in a layer whose sliding
         window has dropped some; conv windows and states after all tokens so far."""
-        layers: list[dict[str, Tensor]] = []
+        layers: list[dict[What, Tensor]] = []
         for layer, kind in zip(self._cache.layers, self._kinds, strict=True):
             if kind == "linear_attention":
                 window = layer.conv_states[0][0].T  # (K, C), of which a convolution reads K - 1

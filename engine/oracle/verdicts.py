@@ -19,7 +19,7 @@ class Verdicts:
 
     Attributes:
         noise: see ``engine.oracle.judge.judge``.
-        compared: how many tokens.
+        compared: positions of the tokens so far.
         divergences: where the target alone writes another token, in order.
         gap_change: the largest, see ``Judged.gap_change``.
         gap_round: the first in which one is above ``noise``.
@@ -27,17 +27,19 @@ class Verdicts:
     """
 
     noise: float
-    compared: int = 0
+    compared: set[int] = field(default_factory=set)
     divergences: list[Divergence] = field(default_factory=list)
     gap_change: float = 0.0
     gap_round: int | None = None
     rounds: set[int] = field(default_factory=set)
 
     def add(self, judged: Iterable[Judged]) -> None:
-        """Take tokens in."""
+        """Take in tokens that were not judged before."""
         for one in judged:
             choice = one.choice
-            self.compared += 1
+            if one.position in self.compared:
+                continue
+            self.compared.add(one.position)
             if choice.round is not None:
                 self.rounds.add(choice.round)
             if one.verdict is not None:
@@ -76,7 +78,7 @@ class Verdicts:
             oracle=oracle,
             verdict="defect" if wrong else "ties" if ties else "identical" if self.compared else "unchecked",
             positions=positions,
-            compared=self.compared,
+            compared=len(self.compared),
             ties=ties,
             defects=defects,
             noise=self.noise,

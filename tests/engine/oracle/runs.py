@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.decode import generate
-from engine.events import Checked, Divergence, Round
+from engine.events import Checked, Divergence, Loaded, ModelInfo, Round
 from engine.pair import Pair
 
 
@@ -21,3 +21,23 @@ def rounds(events: list[Any]) -> list[Round]:
 
 def divergences(events: list[Any]) -> list[Divergence]:
     return [event for event in events if isinstance(event, Divergence)]
+
+
+def told(pair: Pair, name: str = "tiny", seconds: float = 0.0) -> Pair:
+    """The pair with a description as a loaded one has it."""
+    dtype = str(pair.target.dtype).removeprefix("torch.")
+    model = ModelInfo(name=name, path=f"/models/{name}", architecture="Tiny", parameters=1, dtype=dtype)
+    info = Loaded(
+        target=model,
+        drafter=model,
+        device="cpu",
+        versions={"torch": "2"},
+        block_size=8,
+        mask_token_id=0,
+        target_layer_ids=[],
+        memory_bytes=1,
+        seconds=seconds,
+        context_length=512,
+        vocab_size=61,
+    )
+    return pair.described(info)
