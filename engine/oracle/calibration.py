@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -27,6 +27,7 @@ from engine.pair import Pair
 from engine.session import Session
 from engine.settings import Message
 from engine.static.runner import bucket_of
+from engine.target import Target
 
 PROMPTS = (
     "Explain in a few sentences why the sky is blue.",
@@ -41,6 +42,8 @@ LEAD_MARGIN = 2.0
 largest there is."""
 LAYER_MARGIN = 4.0
 """Errors of layers also grow with the length of a text."""
+ANY_LAYER_MARGIN = 2.0
+"""What happens to one layer in a short text happens to another in a longer one."""
 
 
 def calibrate(pair: Pair, control: Control) -> Iterator[Checking]:
@@ -54,6 +57,32 @@ def calibrate(pair: Pair, control: Control) -> Iterator[Checking]:
     keep(pair, found.tolerance())
 
 
+class _Alone:
+    """What the target alone makes of a prompt and its answer.
+
+    Args:
+        step: tokens of the answer between two looks at the cache.
+
+    Attributes:
+        leads: of the answer's tokens but the first, each over all others.
+        features: (prompt + answer - 1, layers · hidden).
+        held: what the cache holds, by tokens of the answer in it.
+    """
+
+    def __init__(self, target: Target, prompt: list[int], ids: list[int], step: int) -> None:
+        reference = Reference(target)
+        features = [reference.read(prompt, 1).features]
+        self.leads: list[float] = []
+        self.held: dict[int, Held] = {}
+        for begin in range(0, len(ids) - 1, step):
+            piece = ids[begin : begin + step][: len(ids) - 1 - begin]
+            reading = reference.read(piece)
+            features.append(reading.features)
+            self.leads += leads(reading.logits, ids[begin + 1 : begin + 1 + len(piece)])
+            self.held[begin + len(piece)] = reference.held(reference.length)
+        self.features = torch.cat(features)
+
+
 class _Largest:
     """The largest change of a lead, and the largest errors by layer and what is compared.
 
@@ -64,68 +93,75 @@ class _Largest:
     def __init__(self, floor: float) -> None:
         self._floor = floor
         self._lead = 0.0
-        self._errors: dict[str, float] = {}
+        self._errors: dict[tuple[int, What], float] = {}
 
     def tolerance(self) -> Tolerance:
+        largest: dict[What, float] = {}
+        for (_, what), error in self._errors.items():
+            largest[what] = max(largest.get(what, 0.0), error)
+        layers = {
+            f"{layer} {what}": max(self._floor, LAYER_MARGIN * error, ANY_LAYER_MARGIN * largest[what])
+            for (layer, what), error in self._errors.items()
+        }
         return Tolerance(
             noise=max(EXACT.noise, LEAD_MARGIN * self._lead),
-            every=max([self._floor, *(LAYER_MARGIN * error for error in self._errors.values())]),
-            layers={key: max(self._floor, LAYER_MARGIN * error) for key, error in self._errors.items()},
+            every=max([self._floor, *layers.values()]),
+            layers=layers,
         )
 
     def measure(self, pair: Pair, messages: list[Message]) -> None:
+        """Add one text, as far as there is room for it."""
         context = pair.target.context_length
         prompt = pair.codec.encode_chat(messages, False, context=context)
-        room = min(context, len(prompt.ids) + TOKENS)
-        if room - len(prompt.ids) < 2:
+        tokens = min(TOKENS, context - len(prompt.ids))
+        if tokens < 2:
             return
-        alone = _with_context(pair, room)
-        written = generate(alone, messages, mode="ar", max_new_tokens=room - len(prompt.ids))
-        _, answer = choices(written)
+        own = _with_context(pair, len(prompt.ids) + tokens)
+        _, answer = choices(generate(own, messages, mode="ar", max_new_tokens=tokens))
         ids = [choice.id for choice in answer]
         if len(ids) < 2:
             return
-        reference = Reference(pair.target)
-        reading = reference.read([*prompt.ids, *ids[:-1]], len(ids) - 1)
-        expected = leads(reading.logits, ids[1:])
-        held = reference.held(reference.length)
         block = pair.drafter.config.block_size if pair.drafter else 1
         nodes = bucket_of(BUDGET) if pair.on_device else BUDGET
+        # A pass commits a row, or a block of them.
+        alone = _Alone(pair.target, prompt.ids, ids, block)
         for rows in sorted({1, block, nodes + 1}):
-            self._passes(alone, prompt, ids, rows, expected, held, reading.features)
+            self._passes(own, prompt, ids, rows, alone)
 
-    def _passes(
-        self,
-        pair: Pair,
-        prompt: EncodedPrompt,
-        ids: list[int],
-        rows: int,
-        expected: Sequence[float],
-        held: Held,
-        features: Tensor,
-    ) -> None:
-        def ended(session: Session) -> None:
-            copied = Held.copied(session.cache, len(session.ids))
-            for layer, (parts, alone) in enumerate(zip(copied.layers, held.layers, strict=True)):
-                for what, part in parts.items():
-                    self._add(layer, what, part, alone[what])
-            waiting = session.waiting_features(len(features))
-            taps = pair.target.tapped
-            if taps and waiting is not None and len(waiting):
-                pieces = zip(taps, waiting.chunk(len(taps), -1), features.chunk(len(taps), -1), strict=True)
-                for layer, part, told in pieces:
-                    self._add(layer, "features", part, told)
-
+    def _passes(self, pair: Pair, prompt: EncodedPrompt, ids: list[int], rows: int, alone: _Alone) -> None:
         found: list[float] = []
+
+        def look(session: Session) -> None:
+            if len(found) in alone.held:
+                self._held(session, alone.held[len(found)])
+
+        def ended(session: Session) -> None:
+            look(session)
+            self._features(pair, session, alone.features)
+
         for logits, chosen in passes(pair, prompt, ids, rows, ended):
             found += leads(logits, chosen)
-        changes = [abs(lead - told) for lead, told in zip(found, expected, strict=True)]
+            if not pair.on_device:  # there the caches are the session's at the end only
+                look(pair.session)
+        changes = [abs(lead - told) for lead, told in zip(found, alone.leads, strict=True)]
         self._lead = max([self._lead, *changes])
 
+    def _held(self, session: Session, alone: Held) -> None:
+        copied = Held.copied(session.cache, len(session.ids))
+        for layer, (parts, told) in enumerate(zip(copied.layers, alone.layers, strict=True)):
+            for what, part in parts.items():
+                self._add(layer, what, part, told[what])
+
+    def _features(self, pair: Pair, session: Session, alone: Tensor) -> None:
+        taps, waiting = pair.target.tapped, session.waiting_features(len(alone))
+        if taps and waiting is not None:
+            pieces = zip(taps, waiting.chunk(len(taps), -1), alone.chunk(len(taps), -1), strict=True)
+            for layer, part, told in pieces:
+                self._add(layer, "features", part, told)
+
     def _add(self, layer: int, what: What, part: Tensor, alone: Tensor) -> None:
-        errors = relative_errors(what, part, alone)
-        key = f"{layer} {what}"
-        self._errors[key] = max([self._errors.get(key, 0.0), *errors.tolist()])
+        errors = relative_errors(what, part, alone).tolist()
+        self._errors[layer, what] = max([self._errors.get((layer, what), 0.0), *errors])
 
 
 def _with_context(pair: Pair, context: int) -> Pair:

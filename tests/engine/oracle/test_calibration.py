@@ -18,7 +18,7 @@ from engine.pair import Pair
 @pytest.fixture(autouse=True)
 def _short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(calibration, "TOKENS", 16)
+    monkeypatch.setattr(calibration, "TOKENS", 40)
     monkeypatch.setattr(calibration, "PROMPTS", ("abcdefgh", "zyxw"))
 
 
@@ -38,7 +38,7 @@ def test_measures_shorter_ones_before_judging(on_device: bool) -> None:
     assert known(pair) is None
     for settings in ({"mode": "tree", "budget": 12}, {"temperature": 0.9, "budget": 5}, {"mode": "ar"}):
         found, events = checked(pair, **settings)
-        assert found.verdict in ("identical", "ties"), found
+        assert found.verdict in ("identical", "ties"), found.layer
         stages = {event.stage for event in events if isinstance(event, Checking)}
         assert ("Measuring rounding on this device" in stages) == (settings.get("budget") == 12)
     measured = known(pair)
