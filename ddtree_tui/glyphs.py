@@ -79,9 +79,6 @@ DRAWING_MEANINGS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 """What else is to be seen in a drawing of a draft tree, by where that is."""
 
-WRONG = "WRONG ON HYBRIDS: verify=naive"
-"""Told wherever hybrid targets are verified the wrong way on purpose."""
-
 BARS = " ▁▂▃▄▅▆▇█"
 """A column filled by 0 to 8 eighths."""
 

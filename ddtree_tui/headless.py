@@ -20,6 +20,7 @@ from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begin
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens, encode_event
+from engine.settings import DecodeSettings
 from engine.text_stream import TextStream
 from engine.trace import TraceWriter
 
@@ -90,6 +91,8 @@ class _Session:
                     self.loaded = True
                     if self.options.decode.verify == "naive":
                         self.status.say("--verify naive is wrong on hybrid targets: expect garbled text.")
+                    if planted := self.options.decode.inject:
+                        self.status.say(f"FAULT PLANTED: {', '.join(planted)}. Expect garbled text.")
                     self.engine.send(self.question)
                 case Finished():
                     return self._code(exit_codes.OK)
@@ -154,7 +157,7 @@ class _TextOutput:
         self._thinking_out = sys.stdout if options.show_thinking else sys.stderr
         self._show_thinking = options.show_thinking or not options.quiet
         self._tags = options.show_thinking
-        self._verify_naive = options.decode.verify == "naive"
+        self._wrong = _wrong(options.decode)
         self._vocabulary = SeenVocabulary()
         self._stream = TextStream(self._vocabulary)
         self._thought = self._answered = 0
@@ -181,7 +184,7 @@ class _TextOutput:
                 self._write_thinking(event.thinking_text)
                 self._write_answer(event.text)
                 self._end_line()
-                self._status.summary(event, naive=self._verify_naive)
+                self._status.summary(event, self._wrong)
             case Failed():
                 self._end_line()
 
@@ -230,7 +233,7 @@ class _Status(StatusLine):
         super().__init__(quiet)
         self._quiet = quiet
 
-    def summary(self, event: Finished, *, naive: bool) -> None:
+    def summary(self, event: Finished, wrong: list[str]) -> None:
         if self._quiet:
             return
         parts = [
@@ -240,9 +243,14 @@ class _Status(StatusLine):
             f"{event.tokens_per_second:.1f} tokens/s",
             f"first token after {event.ttft_s:.2f} s",
         ]
-        if naive:
-            parts.append("naive verification: wrong on hybrid targets")
+        parts += wrong
         self.write(f"[{', '.join(parts)}]\n")
+
+
+def _wrong(settings: DecodeSettings) -> list[str]:
+    """What is wrong on purpose."""
+    naive = ["naive verification: wrong on hybrid targets"] if settings.verify == "naive" else []
+    return naive + ([f"FAULT PLANTED: {', '.join(settings.inject)}"] if settings.inject else [])
 
 
 def _write(out: TextIO, text: str, *, dim: bool = False) -> None:

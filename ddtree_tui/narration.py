@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddtree_tui.alarm import alarm
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Session
@@ -41,6 +42,8 @@ class Narrator:
                 settings = event.settings
                 mode = f"tree, budget {settings.budget}" if settings.mode == "tree" else settings.mode
                 yield f"Prompt read: {counted(len(event.prompt_ids), 'token')}. Mode {mode}."
+                if settings.inject:
+                    yield f"{alarm(settings, hybrid=False)}."
             case Round() if self.rounds:
                 yield self._round(event)
             case Finished():

@@ -42,6 +42,10 @@ def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
             "See what happens when the recurrence runs through siblings; from the next run on",
             partial(app.action_verify, "naive"),
         )
+    yield SystemCommand("Plant a fault…", "Watch the text rot; from the next run on", app.action_plant)
+    if planted := app.controller.settings.inject:
+        help_ = f"{', '.join(planted)}; from the next run on"
+        yield SystemCommand("Remove the planted faults", help_, app.action_remove_faults)
     yield SystemCommand("Restart the engine", "End it and load the models anew", app.action_restart_engine)
 
 

@@ -36,10 +36,10 @@ from ddtree_tui.actions.time import TimeActions
 from ddtree_tui.actions.transcript import KEYS as TEXT_KEYS
 from ddtree_tui.actions.transcript import TranscriptActions
 from ddtree_tui.actions.tree import TreeActions
+from ddtree_tui.alarm import alarm
 from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
-from ddtree_tui.glyphs import WRONG
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
@@ -118,6 +118,7 @@ class PlaygroundApp(
         self.options = options
         self.paints = 0
         self._dirty = True
+        self._alarm = ""
         self._prompt_to_send = options.prompt
         self._keymap_in_force = laid_over(KEYS, options.config.keys)
         self.set_keymap(dict(self._keymap_in_force.bindings))
@@ -142,7 +143,7 @@ class PlaygroundApp(
     def compose(self) -> ComposeResult:
         """From the top line to the keys."""
         yield TopLine(id="top-line")
-        yield Static(f" {WRONG}: on such targets the text is not the target's own ", id="wrong", markup=False)
+        yield Static(id="wrong", markup=False)
         yield Welcome(examples(self.options.load.model), id="welcome")
         yield RunView(id="run")
         yield Knobs(id="knobs", recorded=self.controller.playback is not None)
@@ -177,9 +178,12 @@ class PlaygroundApp(
         """Classes the style sheet goes by: is the first screen shown, can the text be wrong."""
         session = self.controller.session
         answers = session.answers
-        naive = self.controller.settings.verify == "naive"
-        wrong = (naive and session.hybrid) or any(answer.wrong for answer in answers)
-        main.set_class(wrong, "-wrong")
+        told = alarm(self.controller.settings, session.hybrid)
+        told = told or next((answer.alarm for answer in reversed(answers) if answer.wrong), "")
+        main.set_class(bool(told), "-wrong")
+        if told and told != self._alarm:
+            self._alarm = told
+            main.query_one("#wrong", Static).update(f" {told}: the text is not the target's own ")
         recorded = self.controller.playback is not None
         main.set_class(not answers and not recorded, "-empty")
         main.set_class(recorded, "-recorded")

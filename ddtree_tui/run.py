@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import overload
 
+from ddtree_tui.alarm import alarm
 from ddtree_tui.answer_text import PREFILL, AnswerText, origins_of
 from ddtree_tui.labels import Labels
 from ddtree_tui.overview import Overview
@@ -81,9 +82,14 @@ class Answer:
         return self.finished is not None or self.failed is not None
 
     @property
+    def alarm(self) -> str:
+        """What is wrong with it on purpose, as it is shown; empty for an answer like any other."""
+        return alarm(self.settings, self.hybrid)
+
+    @property
     def wrong(self) -> bool:
-        """Whether hybrid targets are verified the wrong way on purpose."""
-        return self.hybrid and self.settings.verify == "naive"
+        """Whether it is wrong on purpose."""
+        return bool(self.alarm)
 
     @property
     def tokens(self) -> int:

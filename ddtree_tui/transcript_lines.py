@@ -11,7 +11,6 @@ from rich.cells import get_character_cell_size
 
 from ddtree_tui.answer_text import SECTIONS, Section
 from ddtree_tui.escape import escape
-from ddtree_tui.glyphs import WRONG
 from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, Session
@@ -174,7 +173,7 @@ class TranscriptLines:
             yield self._message(role, message["content"])
         yield self._message("user", answer.prompt)
         if answer.wrong:
-            yield Block("wrong", [f" {WRONG} "])
+            yield Block("wrong", [f" {answer.alarm} "])
         if answer.text is not None:
             for section in SECTIONS:
                 text = answer.text.text_of(section)

@@ -57,10 +57,11 @@ def _check_round(event: Round) -> None:
             raise _contradiction(f"node {node} is not one deeper than its parent")
     for name in ("ids", "logprobs", "gaps"):
         _require(len(getattr(event.target, name)) == count + 1, f"the target has another number of {name}")
-    parent = _ROOT
-    for node in event.accepted:
-        _require(0 <= node < count and nodes.parents[node] == parent, f"node {node} ends no accepted path")
-        parent = node
+    for depth, node in enumerate(event.accepted, start=1):
+        # Whether they are a path is for engine.detectors.tree to say: faulty runs can be read too.
+        _require(
+            0 <= node < count and nodes.depths[node] == depth, f"node {node} is accepted at no such depth"
+        )
     _require(event.acceptance_length == len(event.committed_ids), "the acceptance length is another")
     if event.miss is not None:
         _require(event.miss.depth >= 1 and event.miss.rank >= 0, "the near miss is nowhere")

@@ -9,8 +9,10 @@ from msgspec.structs import asdict, replace
 
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.config_file import parsed
+from ddtree_tui.doctor.ways import plantable
 from ddtree_tui.keys import Key
 from ddtree_tui.setting_list import Limits, Setting, Since, setting, turned, typed
+from engine.faults.catalogue import FAULTS
 from engine.settings import LoadSettings
 
 KEYS = (
@@ -101,6 +103,33 @@ class SettingActions(Actions):
     def action_verify(self, backend: str) -> None:
         """Verify the next runs another way."""
         self.attempt(lambda: self.controller.change(verify=backend))
+
+    def action_plant(self) -> None:
+        """Pick a fault to plant in the next runs; one that is planted is removed."""
+        from ddtree_tui.screens.picker import Choice, PickerScreen
+
+        settings, loaded = self.controller.settings, self.controller.session.loaded
+        planted = settings.inject
+        choices = [
+            Choice(name, f"{'▲' if name in planted else ' '} {name}", fault.plants)
+            for name, fault in FAULTS.items()
+            if loaded is None or name in planted or plantable(name, settings, loaded)
+        ]
+
+        def take(name: str | None) -> None:
+            if name:
+                left = tuple(other for other in planted if other != name)
+                self._inject(left if name in planted else (*planted, name))
+
+        help_ = "From the next run on. One marked ▲ is planted: picking it removes it."
+        self.push_screen(PickerScreen("Plant a fault", help_, "", choices), take)
+
+    def action_remove_faults(self) -> None:
+        """Decode the next runs without faults."""
+        self._inject(())
+
+    def _inject(self, names: tuple[str, ...]) -> None:
+        self.attempt(lambda: self.change(setting("inject"), names))
 
     # All of them
 

@@ -55,7 +55,7 @@ def _run(answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
         facts.append(answer.loaded.device)
     facts.append(f"{counted(answer.tokens, 'token')} in {counted(len(answer.rounds), 'round')}")
     if answer.wrong:
-        facts.append("naive verification: wrong on hybrid targets")
+        facts.append(answer.alarm)
     return {
         "title": f"DDTree run: {escape(answer.prompt)[:80]}",
         "facts": " · ".join(facts),

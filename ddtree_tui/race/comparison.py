@@ -11,7 +11,7 @@ from ddtree_tui.bench.verdict import TIE_GAPS
 from ddtree_tui.race.course import Lane, Race
 from engine.divergence import ROOT, Divergence, choices, first_difference, first_divergence
 
-Kind = Literal["alone", "same", "so far", "tie", "defect", "naive", "sampled"]
+Kind = Literal["alone", "same", "so far", "tie", "defect", "naive", "planted", "sampled"]
 LONGEST_DIFF = 2000
 """Tokens behind the first divergence that are compared further."""
 
@@ -22,6 +22,7 @@ WORDS: dict[Kind, str] = {
     "tie": "differs: tie",
     "defect": "differs: DEFECT",
     "naive": "differs: naive",
+    "planted": "differs: planted",
     "sampled": "differs",
 }
 
@@ -34,8 +35,8 @@ class Comparison:
         against: the lane it is compared with; None where no other has the same prompt.
         kind: ``same``; ``so far``: one of them was stopped, and they agree up to there; ``tie``: what another
             order of summing changes explains the difference; ``defect``: it does not; ``naive``: verified
-            wrongly on purpose; ``sampled``: drawn tokens, of which logits do not tell how close they were;
-            ``alone``: there is nothing to compare with.
+            wrongly on purpose; ``planted``: decoded with a fault; ``sampled``: drawn tokens, of which logits
+            do not tell how close they were; ``alone``: there is nothing to compare with.
         noise: how much a lead of logits may change by itself in this dtype.
     """
 
@@ -83,7 +84,7 @@ def _rival(race: Race, lane: Lane) -> Lane | None:
 
 def _kind(lane: Lane, rival: Lane, where: Divergence, noise: float) -> Kind:
     if lane.answer.wrong or rival.answer.wrong:
-        return "naive"
+        return "planted" if lane.settings.inject or rival.settings.inject else "naive"
     if noise and lane.settings.temperature > 0:
         return "sampled"
     return where.verdict(noise)
@@ -116,6 +117,8 @@ def _reason(comparison: Comparison) -> str:
             )
         case "naive":
             return "Naive verification is wrong on such targets: the text is not the target's own."
+        case "planted":
+            return "A fault is planted: the text is not the target's own."
         case "sampled":
             return "The tokens were drawn: logits do not tell how close that was."
     if comparison.noise:

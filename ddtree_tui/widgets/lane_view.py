@@ -45,7 +45,10 @@ class LaneHeading(Lines):
         state, role = self._state(ahead)
         done = min(width, round(width * len(lane.ids) / race.track))
         bar: list[Span] = [("█" * done, "ahead" if ahead else "bar"), ("─" * (width - done), "rest")]
-        return [spread([(fit(lane.name, width), "name")], [(state, role)], width), bar, self._numbers(width)]
+        name: list[Span] = [(fit(lane.name, width), "name")]
+        if lane.answer.wrong:
+            name += [("  ", ""), (lane.answer.alarm, "wrong")]
+        return [spread(name, [(state, role)], width), bar, self._numbers(width)]
 
     def _state(self, ahead: bool) -> tuple[str, str]:
         race, lane = self._race, self._lane

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ddtree_tui.glyphs import WRONG
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.round_player import RoundPlayer, speed_text
@@ -50,7 +49,7 @@ class RoundHeading(Lines):
         answer, round_, index, count, right = self._state
         left: list[Span] = [(f"round {index + 1}", "title"), (f" of {count}", "quiet")]
         if answer.wrong:
-            left += [("  ", ""), (f" {WRONG} ", "wrong")]
+            left += [("  ", ""), (f" {answer.alarm} ", "wrong")]
         used = sum(len(text) for text, _ in [*left, *right]) + 4
         left += [("   ", ""), *outcome(round_, room=width - used)]
         if sum(len(text) for text, _ in [*left, *right]) >= width:

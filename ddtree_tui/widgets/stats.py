@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from ddtree_tui.glyphs import BARS, WRONG
+from ddtree_tui.glyphs import BARS
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, stage_ms
 from ddtree_tui.statistics.stages import STAGES
@@ -62,7 +62,7 @@ class Stats(Lines):
             return [self._one_line(width)]
         lines = self._table()
         if self._numbers and self._numbers.answer.wrong:
-            lines.insert(0, [(f" {WRONG} ", "wrong")])
+            lines.insert(0, [(f" {self._numbers.answer.alarm} ", "wrong")])
         stages = self._stages(width)
         histogram = self._histogram(width, height - len(lines) - len(stages) - 4)
         for block in (histogram, stages):

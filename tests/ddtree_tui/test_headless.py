@@ -271,6 +271,14 @@ def test_a_killed_engine_is_code_1_with_details_on_request(generate):
     assert b"about to be killed" in generate("killed", "--debug").stderr
 
 
+def test_a_planted_fault_is_told_of(generate):
+    lines = generate("plain", "--inject", "wrong-leaf", "--inject", "mask-id").stderr.decode().splitlines()
+    assert any("FAULT PLANTED: wrong-leaf, mask-id. Expect garbled text." in line for line in lines)
+    assert "FAULT PLANTED: wrong-leaf, mask-id" in lines[-1]
+    refused = generate("plain", "--inject", "wrong-laef")
+    assert b"Did you mean wrong-leaf?" in refused.stderr
+
+
 def test_naive_verification_is_called_wrong(generate):
     for options in ([], ["--json"], ["--quiet"]):
         done = generate("plain", "--verify", "naive", *options)
