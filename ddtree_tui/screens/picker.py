@@ -49,6 +49,7 @@ class PickerScreen(Sized, ModalScreen[str | None]):
         OptionList {
             height: auto; max-height: 20; border: none; padding: 0; background: $surface;
             scrollbar-size: 1 1;
+            &:focus { border: none; }
             & > .option-list--option-highlighted { background: $surface; color: $foreground; }
             &:focus > .option-list--option-highlighted {
                 background: $panel; color: $shown; text-style: bold;

@@ -33,6 +33,7 @@ class PromptsScreen(Sized, ModalScreen[str]):
         OptionList {
             height: auto; max-height: 100%; border: none; padding: 0;
             background: $surface; scrollbar-size: 1 1;
+            &:focus { border: none; }
             & > .option-list--option-highlighted { background: $panel; color: $shown; text-style: bold; }
             & > .option-list--option-disabled { color: $quiet; text-style: bold; }
         }

@@ -1,8 +1,8 @@
 """Synthetic but faithful event streams: what the engine would report, without an engine.
 
 A seeded drafter and a seeded target speak over a vocabulary with everything that is awkward to show:
-markup, control and bidirectional characters, half UTF-8 characters, CJK, emoji. Trees are built best-first,
-walked and missed by the rules of the design, so every invariant of a real round holds.
+markup, control and bidirectional characters, half UTF-8 characters, CJK, Hebrew, Arabic, emoji. Trees are
+built best-first, walked and missed by the rules of the design, so every invariant of a real round holds.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ AWKWARD: tuple[bytes, ...] = (
     b"\xff",
     b"&amp;<br/>",
     b"]]>",
+    " שלום".encode(),
+    "مرحبا".encode(),
+    "لا".encode(),
 )
 
 VOCABULARY: tuple[bytes, ...] = (

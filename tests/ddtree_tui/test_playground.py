@@ -353,7 +353,7 @@ async def test_a_trace_that_ends_is_told() -> None:
 async def test_naive_verification_is_called_wrong_everywhere() -> None:
     wrong = "WRONG ON HYBRIDS: verify=naive"
     for size in ((120, 40), (80, 24)):
-        async with playing(rounds=6, size=size, settings=DecodeSettings(verify="naive")) as play:
+        async with playing(rounds=3, size=size, settings=DecodeSettings(verify="naive")) as play:
             await play.settle()
             assert wrong in play.text()
             await ask(play)

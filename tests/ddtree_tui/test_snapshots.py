@@ -13,8 +13,9 @@ import functools
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -25,11 +26,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.widgets import Input, TextArea
 
+from ddtree_tui.problem import failure
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.screens.runs import RunsScreen
 from ddtree_tui.screenshots import how_telling
 from ddtree_tui.svg_image import tidy_svg
-from engine.events import AnyEvent
+from engine.events import AnyEvent, Failed
 from engine.settings import DecodeSettings
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -56,93 +58,119 @@ def recorded(budget: int, *, awkward: float = 0.4, detail: bool = False, rounds:
 
 
 @asynccontextmanager
-async def replay(size: tuple[int, int], events: list[AnyEvent], *keys: str) -> AsyncIterator[Playing]:
-    """The round of a recording that shows most, and what some keys make of it."""
+async def replay(size: tuple[int, int], events: list[AnyEvent]) -> AsyncIterator[Playing]:
+    """The round of a recording that shows most."""
     async with replaying(events, size=size) as play:
         rounds = [round_ for _, round_ in play.controller.session.rounds]
         best = max(range(len(rounds)), key=lambda index: how_telling(rounds[index]))
         play.controller.viewpoint.choose(best, len(rounds))
         play.app.changed()
         await play.settle()
-        for key in keys:
-            await play.pilot.press(key)
-            await play.settle()
         yield play
 
 
-@asynccontextmanager
-async def ready(size: tuple[int, int], *keys: str) -> AsyncIterator[Playing]:
-    """The app with a pair, before the first prompt."""
-    async with playing(size=size) as play:
-        await play.until(lambda: play.controller.state[0] == "ready")
-        for key in keys:
-            await play.pilot.press(key)
-            await play.settle()
-        yield play
-
-
-def main_screen(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
+def a_run(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
     return replay(size, recorded(64))
 
 
-def node(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return replay(size, recorded(64, detail=True), "M")
+def a_detailed_run(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
+    return replay(size, recorded(64, detail=True))
 
 
-def overview(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return replay(size, recorded(1024, rounds=6), "v", "v")
-
-
-def numbers(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return replay(size, recorded(64), "f12")
-
-
-def exact_prompt(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return replay(size, recorded(64), "P")
-
-
-def first(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return ready(size)
-
-
-def settings(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return ready(size, "ctrl+g")
-
-
-def budget(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return ready(size, "f8")
-
-
-def keys(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
-    return ready(size, "f1")
+def a_run_of_large_trees(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
+    return replay(size, recorded(1024, rounds=6))
 
 
 @asynccontextmanager
-async def runs(size: tuple[int, int], state: Path) -> AsyncIterator[Playing]:
+async def the_beginning(size: tuple[int, int], state: Path) -> AsyncIterator[Playing]:
+    """The app with a pair, before the first prompt."""
+    async with playing(size=size) as play:
+        await play.until(lambda: play.controller.state[0] == "ready")
+        await play.settle()
+        yield play
+
+
+@asynccontextmanager
+async def loading(size: tuple[int, int], state: Path) -> AsyncIterator[Playing]:
+    async with playing(size=size, load_seconds=600.0) as play:
+        play.app.submit(PROMPT)
+        await play.settle()
+        yield play
+
+
+@asynccontextmanager
+async def a_race(size: tuple[int, int], state: Path) -> AsyncIterator[Playing]:
+    async with playing(size=size, rounds=12, rounds_per_second=5000, awkward=0.3) as play:
+        await play.until(lambda: play.controller.state[0] == "ready")
+        await play.type("hello")
+        await play.pilot.press("f10")
+        await play.until(lambda: len(play.app.screen_stack) == 2)
+        await play.pilot.press("m")
+        await play.until(lambda: play.controller.race is not None and play.controller.race.over)
+        await play.settle()
+        yield play
+
+
+@asynccontextmanager
+async def recorded_runs(size: tuple[int, int], state: Path) -> AsyncIterator[Playing]:
     for seed, prompt in enumerate((PROMPT, "What is 12 + 30?", "Tell me a short story about a fox. " * 9)):
         recorder = Recorder(state, clock=lambda seed=seed: NOON - 40_000 * seed)  # type: ignore[misc]
         recording = Recording(seed)
         for event in [*recording.start(), *recording.answer(prompt, rounds=12)]:
             recorder.take(event)
         recorder.close()
-    async with ready(size) as play:
+    async with the_beginning(size, state) as play:
         screen = RunsScreen(state, clock=lambda: NOON + 100)
         play.app.push_screen(screen)
         await play.until(lambda: screen.is_mounted and screen._listed and not screen._reading)
         yield play
 
 
-SCREENS: tuple[Callable[[tuple[int, int], Path], AbstractAsyncContextManager[Playing]], ...] = (
-    first,
-    main_screen,
-    node,
-    overview,
-    numbers,
-    exact_prompt,
-    runs,
-    settings,
-    budget,
-    keys,
+def open_problem(play: Playing) -> None:
+    message = "The engine was killed by signal 9 while it decoded [/b]\x1b[31m 你好 שלום."
+    dead = Failed(error="engine_died", message=message, hint="Start it again; the text so far stays.")
+    play.app.open_dialog(failure(dead, Path("test.log"), broken=True, back=True))
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A start of the app, and the screens that are seen in it: by name, what is pressed or done for each."""
+
+    start: Callable[[tuple[int, int], Path], AbstractAsyncContextManager[Playing]]
+    screens: Mapping[str, Sequence[str | Callable[[Playing], object]]]
+
+
+SITTINGS = (
+    Sitting(
+        the_beginning,
+        {
+            "first": (),
+            "settings": ("ctrl+g",),
+            "budget": ("f8",),
+            "keys": ("f1",),
+            "commands": ("ctrl+p",),
+            "prompts": ("ctrl+l",),
+            "system_message": (lambda play: play.app.action_system_message(), *"Be", "space", *"brief"),
+            "picker": ("ctrl+g", lambda play: play.app.screen.focus_on("model"), "enter", "down"),
+            "question": ("ctrl+g", "r"),
+            "problem": (open_problem,),
+        },
+    ),
+    Sitting(
+        a_run,
+        {
+            "main_screen": (),
+            "numbers": ("f12",),
+            "numbers_explained": ("f12", "f1"),
+            "exact_prompt": ("P",),
+            "copies": ("y",),
+        },
+    ),
+    Sitting(a_detailed_run, {"node": ("M",)}),
+    Sitting(a_run_of_large_trees, {"overview": ("v", "v")}),
+    Sitting(loading, {"waiting": ()}),
+    Sitting(a_race, {"race": (), "race_texts": ("d",)}),
+    Sitting(recorded_runs, {"runs": ()}),
 )
 
 
@@ -178,38 +206,83 @@ def described(style: Style | None) -> str:
     return f"{colours} {[bool(attribute) for attribute in attributes]}"
 
 
-async def pictured(play: Playing, size: tuple[int, int], svg: Callable[[str], Path]) -> list[str]:
+async def in_each_look(play: Playing, size: tuple[int, int], see: Callable[[int], None]) -> None:
+    """Have the app look in all ways, the first one last."""
+    looks = LOOKS[size]
+    for number, look in enumerate(looks):
+        if len(looks) > 1:
+            play.app.change_looks(**look)
+            await play.settle()
+        see(number)
+    if len(looks) > 1:
+        play.app.change_looks(**looks[0])
+
+
+async def written(play: Playing, size: tuple[int, int]) -> list[str]:
     """The rows of a screen, each behind its digests in the looks."""
     for box in (*play.app.screen.query(Input), *play.app.screen.query(TextArea)):
         box.cursor_blink = False
     texts: list[list[str]] = []
     digests: list[list[str]] = []
-    for number, look in enumerate(LOOKS[size]):
-        play.app.change_looks(**look)
-        await play.settle()
+
+    def see(_: int) -> None:
         strips = play.app.screen._compositor.render_strips()
         texts.append([strip.text.rstrip() for strip in strips])
         digests.append([digest(list(strip)) for strip in strips])
-        svg(f"{size[0]}x{size[1]}-{number}.svg").write_text(
-            tidy_svg(play.app.export_screenshot()), encoding="utf-8"
-        )
-    rows = []
+
+    await in_each_look(play, size, see)
+    rows = [f"=== {size[0]}x{size[1]}"]
     for styles, (text, *others) in zip(zip(*digests, strict=True), zip(*texts, strict=True), strict=True):
         rows.append(f"{' '.join(styles)}│{text}")
         rows += [f"{' ' * len(' '.join(styles))}│{other}" for other in others if other != text]
     return rows
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.__name__)
-async def test_a_screen_is_as_it_was(screen, state: Path, tmp_path: Path) -> None:
-    rows: list[str] = []
+async def draw(play: Playing, size: tuple[int, int], path: Path) -> None:
+    """SVG pictures of a screen, whose names begin as ``path`` does."""
+
+    def see(number: int) -> None:
+        drawing = path.with_name(f"{path.name}-{size[0]}x{size[1]}-{number}.svg")
+        drawing.write_text(tidy_svg(play.app.export_screenshot()), encoding="utf-8")
+
+    await in_each_look(play, size, see)
+
+
+@pytest.mark.parametrize("sitting", SITTINGS, ids=lambda sitting: sitting.start.__name__)
+async def test_screens_are_as_they_were(sitting: Sitting, state: Path, tmp_path: Path) -> None:
+    rows: dict[str, list[str]] = {name: [] for name in sitting.screens}
+    known = {name: snapshot(name) for name in sitting.screens}
     for size in SIZES:
-        async with screen(size, state / f"{size[0]}") as play:
-            rows += [f"=== {size[0]}x{size[1]}", *await pictured(play, size, lambda name: tmp_path / name)]
-    path = FOLDER / f"{screen.__name__}.txt"
+        async with sitting.start(size, state / f"{size[0]}") as play:
+            below = len(play.app.screen_stack)
+            for name, steps in sitting.screens.items():
+                for step in steps:
+                    if isinstance(step, str):
+                        await play.pilot.press(step)
+                    else:
+                        step(play)
+                    await play.pilot.pause()
+                await play.settle()
+                seen = await written(play, size)
+                if seen != known[name][len(rows[name]) :][: len(seen)]:
+                    await draw(play, size, tmp_path / name)
+                rows[name] += seen
+                while len(play.app.screen_stack) > below:
+                    play.app.pop_screen()
+                await play.pilot.pause()
     if os.environ.get(ACCEPT):
         FOLDER.mkdir(exist_ok=True)
-        path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    before = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
-    changes = "\n".join(difflib.unified_diff(before, rows, "as it was", "as it is", lineterm="", n=1))
-    assert not changes, f"{screen.__name__} has changed; pictures of it are in {tmp_path}\n{changes}"
+        for name in rows:
+            (FOLDER / f"{name}.txt").write_text("\n".join(rows[name]) + "\n", encoding="utf-8")
+        return
+    changes: list[str] = []
+    for name in rows:
+        labels = f"{name} as it was", f"{name} as it is"
+        changes += difflib.unified_diff(known[name], rows[name], *labels, lineterm="", n=1)
+    assert not changes, f"Screens have changed; pictures are in {tmp_path}\n" + "\n".join(changes)
+
+
+def snapshot(name: str) -> list[str]:
+    """The rows of a screen as they were; none of a new one."""
+    path = FOLDER / f"{name}.txt"
+    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
