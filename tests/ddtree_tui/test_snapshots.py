@@ -148,7 +148,6 @@ SITTINGS = (
             "settings": ("ctrl+g",),
             "budget": ("f8",),
             "keys": ("f1",),
-            "commands": ("ctrl+p",),
             "prompts": ("ctrl+l",),
             "system_message": (lambda play: play.app.action_system_message(), *"Be", "space", *"brief"),
             "picker": ("ctrl+g", lambda play: play.app.screen.focus_on("model"), "enter", "down"),
