@@ -22,6 +22,16 @@ TOGETHER = (
 )
 """Names of linears that read the same rows where one module has them all."""
 
+FEW_ROWS = 17
+LARGE = 16384
+QUARTERED_INPUTS = 5120
+QUARTERED_OUTPUTS = range(5120, 20480)
+"""Where the matrix library's own choice of a kernel loses time: ``tests/gpu/sweep_linears.py`` on an H200
+with the weights of the Qwen3.6-27B shape in bfloat16. It cuts the long sums of ``down_proj`` into pieces to
+be added up later, and its tiles for the merged projections of attention (65 rows) and of gated-delta layers
+(one row) do not come out even with the chip; in a batch of four, neither happens. The rule looks at sizes
+alone, so that the same rows always give the same numbers, and leaves as it is what was not measured."""
+
 
 def merge_all(model: nn.Module) -> None:
     """Merge the linears of ``TOGETHER`` in every module, one group after another."""
@@ -77,9 +87,32 @@ def project(rows: Tensor, *linears: Any) -> Sequence[Tensor]:
     if torch.is_grad_enabled() or not adjacent(linears):
         return [linear(rows) for linear in linears]
     sizes = [linear.out_features for linear in linears]
+    if rows.is_cuda and apart(rows.numel() // rows.shape[-1], sizes):
+        return [F.linear(rows, linear.weight, linear.bias) for linear in linears]
     firsts = [parts[0] for parts in _parts(linears)]
     whole = [first.as_strided((sum(sizes), *first.shape[1:]), first.stride()) for first in firsts]
+    if rows.is_cuda and len(whole) == 1 and quartered(*whole[0].shape):
+        return torch.split(project_in_quarters(rows, whole[0]), sizes, dim=-1)
     return torch.split(F.linear(rows, *whole), sizes, dim=-1)
+
+
+def apart(rows: int, sizes: Sequence[int]) -> bool:
+    """Whether merged linears of so many outputs are faster one by one: if all are large, on many rows."""
+    return rows > FEW_ROWS and len(sizes) > 1 and min(sizes) >= LARGE
+
+
+def quartered(outputs: int, inputs: int) -> bool:
+    """Whether a weight is faster as four products of a quarter of its outputs each, whatever the rows."""
+    return inputs >= QUARTERED_INPUTS and outputs in QUARTERED_OUTPUTS and outputs % 32 == 0
+
+
+def project_in_quarters(rows: Tensor, weight: Tensor) -> Tensor:
+    """``F.linear(rows, weight)`` as a batch of four products, side by side: (..., in) to (..., out)."""
+    outputs, inputs = weight.shape
+    flat = rows.reshape(-1, inputs)
+    result = rows.new_empty(len(flat), 4, outputs // 4)
+    torch.bmm(flat.expand(4, -1, -1), weight.view(4, -1, inputs).mT, out=result.transpose(0, 1))
+    return result.view(*rows.shape[:-1], outputs)
 
 
 def project_stacked(rows: Tensor, groups: Sequence[Sequence[Any]]) -> Tensor | None:

@@ -17,6 +17,7 @@ from engine.delta_layer import PROJECTIONS
 from engine.kernels.delta import TreeSolution, tree_delta, tree_delta_commit
 from engine.kernels.delta_inputs import conv_window, delta_inputs
 from engine.kernels.elementwise import gated_rms_norm
+from engine.merged import project
 from engine.rows import Rows
 
 
@@ -86,8 +87,7 @@ class StaticDelta:
         )
         gate = inputs.z.reshape(len(rows), -1, module.head_v_dim)
         normed = gated_rms_norm(out, gate, module.norm.weight, module.norm.variance_epsilon)
-        projected: Tensor = module.out_proj(normed.flatten(1))
-        return projected
+        return project(normed.flatten(1), module.out_proj)[0]
 
     def commit(self, path: Tensor, count: Tensor, revocable: bool = False) -> None:
         """Commit the first ``count`` (int32, one element) rows of ``path`` (int32) of the last pass; 0 leaves

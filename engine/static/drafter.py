@@ -51,7 +51,8 @@ class StaticDrafter:
             normed, total = _norm(layer.input_layernorm, added, total)
             attended = self._attend(index, layer, normed, angles, state.length, order)
             normed, total = _norm(layer.post_attention_layernorm, attended, total)
-            added = layer.mlp.down_proj(swiglu(*project(normed, layer.mlp.gate_proj, layer.mlp.up_proj)))
+            gated = swiglu(*project(normed, layer.mlp.gate_proj, layer.mlp.up_proj))
+            (added,) = project(gated, layer.mlp.down_proj)
         hidden, _ = _norm(self.drafter.norm, added, total)
         return self.drafter.logits(hidden, self.head)
 
@@ -62,7 +63,7 @@ class StaticDrafter:
         written again.
         """
         start = state.length - state.feature_rows.int()
-        features = self.drafter.fc(state.features[:rows].to(self.drafter.dtype))
+        (features,) = project(state.features[:rows].to(self.drafter.dtype), self.drafter.fc)
         encoded, _ = _norm(self.drafter.hidden_norm, features, None)
         angles = self._angles(start, self._order[:rows])
         for index, (k, v) in enumerate(self._context_rows(encoded)):
@@ -131,8 +132,7 @@ class StaticDrafter:
             depths=order,
             window=window,
         )
-        projected: Tensor = module.o_proj(out.flatten(1))
-        return projected
+        return project(out.flatten(1), module.o_proj)[0]
 
     def _angles(self, start: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines (R, head dim / 2) at positions start + offsets, one per pair."""

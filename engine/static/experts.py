@@ -40,7 +40,7 @@ def forward(mlp: Any, hidden: Tensor) -> Tensor:
     if not hasattr(mlp, "shared_expert"):
         return experts(hidden, chosen, weights, of)
     each = mlp.shared_expert
-    shared = each.down_proj(swiglu(*project(hidden, each.gate_proj, each.up_proj)))
+    (shared,) = project(swiglu(*project(hidden, each.gate_proj, each.up_proj)), each.down_proj)
     gate = mlp.shared_expert_gate.weight[0]
     return experts(hidden, chosen, weights, of, shared=shared, shared_gate=gate)
 

@@ -98,7 +98,7 @@ def forward(target: Target, cache: StaticCache, ids: Tensor) -> tuple[Tensor, Te
         if experts.is_mixture(mlp):
             added = experts.forward(mlp, normed)
         else:
-            added = mlp.down_proj(swiglu(*project(normed, mlp.gate_proj, mlp.up_proj)))
+            (added,) = project(swiglu(*project(normed, mlp.gate_proj, mlp.up_proj)), mlp.down_proj)
     hidden, _ = _norm(model.norm, added, total, family)
     outputs[len(model.layers) - 1] = hidden
     features = [outputs[number] for number in target.tapped]
@@ -159,5 +159,4 @@ def _attend(
         sinks=module.sinks if family.sinks else None,
         gate=gate,
     )
-    projected: Tensor = module.o_proj(out.flatten(1))
-    return projected
+    return project(out.flatten(1), module.o_proj)[0]

@@ -7,7 +7,16 @@ import torch
 from tiny_models import FAMILIES, tiny_drafter, tiny_model, tiny_pair
 from torch import Tensor, nn
 
-from engine.merged import adjacent, merge, merge_all, project, project_stacked
+from engine.merged import (
+    adjacent,
+    apart,
+    merge,
+    merge_all,
+    project,
+    project_in_quarters,
+    project_stacked,
+    quartered,
+)
 from engine.static.runner import StaticRunner
 
 
@@ -38,6 +47,30 @@ def test_merged_linears_give_what_each_gives(bias: bool, inference: bool) -> Non
         together = project(rows, *parts)
         assert len({out.untyped_storage().data_ptr() for out in together}) == 1
         assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(together, before, strict=True))
+
+
+@pytest.mark.parametrize("shape", [(1, 40), (7, 40), (1, 3, 40)])
+@torch.inference_mode()
+def test_quarters_of_the_outputs_are_the_same_product(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    rows, weight = torch.randn(shape, dtype=torch.float64), torch.randn(96, 40, dtype=torch.float64)
+    for given in (rows, torch.randn(*shape[:-1], 80, dtype=torch.float64)[..., :40]):
+        out = project_in_quarters(given, weight)
+        assert out.is_contiguous()
+        assert torch.allclose(out, nn.functional.linear(given, weight), atol=1e-12)
+
+
+def test_which_linears_run_in_another_way_than_the_librarys() -> None:
+    q27 = {"gate_up": [17408, 17408], "qkv": [12288, 1024, 1024], "in_proj": [10240, 6144, 48, 48]}
+    assert [apart(rows, q27["gate_up"]) for rows in (1, 16, 17, 65)] == [False, False, False, True]
+    assert not any(apart(65, sizes) for sizes in (q27["qkv"], q27["in_proj"], [248320]))
+    assert all(quartered(sum(q27[name]), 5120) for name in ("qkv", "in_proj"))
+    assert quartered(5120, 17408)
+    assert quartered(5120, 6144)
+    assert not quartered(34816, 5120)
+    assert not quartered(248320, 5120)
+    assert not quartered(4096, 12288)
+    assert not quartered(5136, 5120), "a quarter of it cannot be read sixteen bytes at a time"
 
 
 def test_merged_linears_can_be_trained_on() -> None:
