@@ -79,10 +79,8 @@ def tree_delta(
     u: Tensor | None = None,
     decay: Tensor | None = None,
     tiles: Sequence[int] | None = None,
-    warps: Sequence[int] | None = None,
-    launches: Sequence[str] = ("invert read relate",),
-    chunk: int = 32,
-    sharing: int = 1024,
+    warps: Sequence[int] = (4, 4, 4, 4),
+    chunk: int | None = None,
     registers: Sequence[int | None] = (None, None, None, None),
 ) -> tuple[Tensor, TreeSolution]:
     """``engine.kernels.delta.tree_delta``.
@@ -91,10 +89,8 @@ def tree_delta(
         tiles: value columns of a program of each kernel, in the order of their launch: two kernels for one
             block of rows, four for more.
         warps: of 32 threads, a program of each.
-        launches: which tasks of the first kernel run together.
         chunk: key dimensions of a step of the first kernel.
         registers: of a thread of each kernel, at most.
-        sharing: programs at most that share what is multiplied by one inverse, of several blocks.
 
     The defaults are what was fastest on an H200 with 48 heads (``sweep_delta.py``).
     """
@@ -107,11 +103,12 @@ def tree_delta(
     solution = TreeSolution(k, u, decay)
     block = SMALL if R <= 1 + SMALL else LARGE
     blocks = triton.cdiv(R - 1, block)
+    fine = v.dtype == torch.float32
     single, padded, pairs = blocks <= 1, blocks * block, blocks * (blocks + 1) // 2
     BDK = max(MIN_DOT, power_of_two(DK))
     widest = max(MIN_DOT, power_of_two(DV))
-    tiles = [min(size, widest) for size in tiles or (32, 32, 32, 32)]
-    warps = warps or (4, 4, 4, 4)
+    tiles = [min(size, widest) for size in tiles or (64, 32, 32, 32)]
+    chunk = chunk or (64 if single else 32)
     columns = [triton.cdiv(DV, size) for size in tiles]
     group, tensors = HV // HK, (q, k, v, g, beta, visible, state, out, u, decay)
     strides = q.stride(0), q.stride(1), k.stride(0), k.stride(1), v.stride(0), v.stride(1), g.stride(0)
@@ -121,38 +118,37 @@ def tree_delta(
             one_row(q, k, v, g, beta, state, out, u, decay, 4)
             return out, solution
         inverses = q.new_empty(HV, blocks, block, block, dtype=torch.float32)
-        # What ``_couple`` makes of several blocks; of a single one, Γ stands in place of the couplings.
-        couplings, weights = q.new_empty(2, HV, pairs, block, block, dtype=torch.float32)
+        # What is multiplied by the solutions of several blocks, in halves; for a single one, Γ.
+        couplings, weights = q.new_empty(
+            2, 2, HV, pairs, block, block, dtype=torch.float32 if fine else torch.bfloat16
+        )
+        gammas = q.new_empty((HV, block, block) if single else 0, dtype=torch.float32)
         similar, scores = q.new_empty(2, HK, padded, padded, dtype=torch.float32)
+        to_root = q.new_empty(2, HK, padded, dtype=torch.float32)
         base = torch.empty_like(u)
-        CK = min(chunk, BDK)
-        tasks = {"invert": HV * blocks, "read": HV * columns[0] * 2 * blocks, "relate": HK * blocks * blocks}
-        for kinds in launches:
-            _prepare[(sum(tasks[kind] for kind in kinds.split()),)](
-                *tensors, inverses, couplings, similar, scores, base, *strides, beta.stride(0), R, HV, HK,
-                blocks, columns[0], group, DK, DV, BDK, CK, tiles[0], block, single,
-                *(kind in kinds for kind in tasks), num_warps=warps[0], num_stages=1,
-                maxnreg=registers[0],
-            )  # fmt: skip
+        tasks = HV * blocks + HV * columns[0] * (1 + 2 * blocks) + HK * blocks * (blocks + 2)
+        _prepare[(tasks,)](
+            *tensors, inverses, gammas, similar, scores, base, to_root, *strides, beta.stride(0), R, HV, HK,
+            blocks, columns[0], group, DK, DV, BDK, min(chunk, BDK), tiles[0], block, single,
+            fine, num_warps=warps[0], num_stages=1, maxnreg=registers[0],
+        )  # fmt: skip
         if single:
             _solve[(columns[1], HV)](
-                v, g, beta, out, u, decay, inverses, couplings, scores, base, *v_beta, R, HV, group,
-                DV, tiles[1], block, num_warps=warps[1], maxnreg=registers[1],
+                v, g, beta, out, u, decay, inverses, gammas, scores, base, to_root, *v_beta, R, HV, HK,
+                group, DV, tiles[1], block, fine, num_warps=warps[1], maxnreg=registers[1],
             )  # fmt: skip
             return out, solution
-        pairing, solving = min(sharing, blocks), min(sharing, columns[1])
-        _couple[(pairing + solving, blocks, HV)](
-            v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, *v_beta, R, HV,
-            blocks, columns[1], pairing, group, DV, tiles[1], block, num_warps=warps[1], num_stages=1,
-            maxnreg=registers[1],
+        _couple[(blocks + columns[1], blocks, HV)](
+            v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, to_root, *v_beta,
+            R, HV, HK, blocks, group, DV, tiles[1], block, fine, num_warps=warps[1], maxnreg=registers[1],
         )  # fmt: skip
         _substitute[(columns[2], HV)](
-            u, couplings, R, HV, blocks, DV, tiles[2], block, num_warps=warps[2], num_stages=2,
+            u, couplings, R, HV, blocks, DV, tiles[2], block, fine, num_warps=warps[2], num_stages=2,
             maxnreg=registers[2],
         )  # fmt: skip
         _outputs[(columns[3], HV, blocks)](
-            g, out, u, decay, weights, base, R, HV, blocks, DV, tiles[3], block, num_warps=warps[3],
-            num_stages=2, maxnreg=registers[3],
+            g, out, u, decay, weights, base, to_root, R, HV, blocks, group, DV, tiles[3], block,
+            fine, num_warps=warps[3], num_stages=2, maxnreg=registers[3],
         )  # fmt: skip
     return out, solution
 

@@ -11,7 +11,7 @@ from engine.kernels.jit.launch import innermost_contiguous, on_device, packed, p
 
 
 @triton.jit
-def _step(
+def write_root(
     q,
     k,
     v,
@@ -24,16 +24,18 @@ def _step(
     q_head,
     k_head,
     v_head,
+    head,
+    tile,
     group: tl.constexpr,
     DK: tl.constexpr,
     DV: tl.constexpr,
     BDK: tl.constexpr,
     BV: tl.constexpr,
 ):
-    head = tl.program_id(1)
+    """What row 0 reads from the committed state and adds to it, of a head and a tile of value columns."""
     shared = head // group
     dims = tl.arange(0, BDK)
-    values = tl.program_id(0) * BV + tl.arange(0, BV)
+    values = tile * BV + tl.arange(0, BV)
     inside = (dims[:, None] < DK) & (values[None, :] < DV)
     place = state + head * DK * DV + dims[:, None] * DV + values[None, :]
     loss = tl.load(g + head).to(tl.float32)
@@ -47,8 +49,19 @@ def _step(
     output = tl.sum(s * query[:, None], axis=0)
     tl.store(out + head * DV + values, output.to(out.dtype.element_ty), mask=values < DV)
     tl.store(u + head * DV + values, own, mask=values < DV)
-    if tl.program_id(0) == 0:
+    if tile == 0:
         tl.store(decay + head, loss)
+
+
+@triton.jit
+def _step(
+    q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head,
+    group: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BDK: tl.constexpr, BV: tl.constexpr,
+):  # fmt: skip
+    write_root(
+        q, k, v, g, beta, state, out, u, decay, q_head, k_head, v_head, tl.program_id(1), tl.program_id(0),
+        group, DK, DV, BDK, BV,
+    )  # fmt: skip
 
 
 @triton.jit

@@ -60,9 +60,9 @@ def main() -> None:
     one, path, parents = empty(1, dtype=INT), empty(4, dtype=INT), empty(rows, dtype=INT)
 
     q, v, g, state = empty(rows, HK, D), empty(rows, HV, D, dtype=HALF), empty(rows, HV), empty(HV, D, D)
-    for count in (1, 9, 20, 200):
+    for count, dtype in ((1, HALF), (9, HALF), (20, HALF), (200, HALF), (200, torch.float32)):
         delta.tree_delta(
-            empty(count, HK, D), empty(count, HK, D), empty(count, HV, D, dtype=HALF), empty(count, HV),
+            empty(count, HK, D), empty(count, HK, D), empty(count, HV, D, dtype=dtype), empty(count, HV),
             empty(count, HV), empty(count, count, dtype=torch.bool), state,
         )  # fmt: skip
     solution = TreeSolution(q, empty(rows, HV, D), g)

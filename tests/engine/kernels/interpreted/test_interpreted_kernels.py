@@ -46,15 +46,20 @@ def test_tree_delta_of_a_large_tree() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"chunk": 16, "sharing": 2, "tiles": (32, 16, 16, 32)},
-        {"launches": ("invert", "read relate"), "sharing": 1},
-        {"launches": ("invert", "read", "relate"), "chunk": 64, "tiles": (16, 32, 32, 16)},
+        {"chunk": 16, "tiles": (32, 16, 16, 32)},
+        {"chunk": 128, "tiles": (16, 32, 32, 16)},
     ],
 )
 def test_tree_delta_launched_otherwise(options: dict[str, Any]) -> None:
     kernels = SimpleNamespace(**vars(KERNELS) | {"tree_delta": partial(KERNELS.tree_delta, **options)})
     name, error = worst(check_delta(kernels, "cpu", 150, HEADS, DIMS, seed=1))
     assert error < 5e-6, name
+
+
+@pytest.mark.parametrize("rows", [12, 40, 130])
+def test_tree_delta_of_a_bfloat16_model(rows: int) -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", rows, HEADS, DIMS, seed=rows, dtype=torch.bfloat16))
+    assert error < 1e-5, name
 
 
 @pytest.mark.parametrize("kind", ["alike", "decaying"])
