@@ -269,6 +269,12 @@ def _messages(given: dict[str, Any]) -> list[Message]:
 
 
 def _serve(options: ServeOptions) -> int:
+    if under_torchrun():
+        raise EngineError(
+            "usage",
+            "The server cannot run under torchrun.",
+            "Start it by itself, and it starts the processes: ddtree-tui serve --tp N",
+        )
     try:
         from ddtree_tui.server.command import run_serve
     except ModuleNotFoundError as error:

@@ -69,7 +69,9 @@ class Answering:
             raise self._full() from None
         try:
             if not stream:
-                return await unless_gone(self._request.receive, self._whole())
+                answer = await unless_gone(self._request.receive, self._whole())
+                self._leave("")
+                return answer
             steps = self._steps()
             first = await unless_gone(self._request.receive, anext(steps))
         except ClientGoneError:

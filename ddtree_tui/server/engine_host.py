@@ -20,13 +20,15 @@ from ddtree_tui.server.options import ServeOptions
 from ddtree_tui.server.run import Run
 from ddtree_tui.server.self_check import check_engine
 from ddtree_tui.server.watch import Watch
-from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory
+from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading, MemoryUse
 
 RESTARTS = 5
 """So often the engine may die in a row without passing its check, before the server says that it failed."""
 LONGEST_PAUSE = 30.0
+MAX_UNREAD = 2000
+"""So many events may wait for a client that does not read what it is sent."""
 CANCEL_SECONDS = 10.0
 """How long the engine may take to end an answer that it was told to end after it was silent too long, and not
 longer than it may be silent."""
@@ -79,11 +81,20 @@ class EngineHost:
         """What an answer takes of the device, the last ones counting most."""
         self._process: EngineProcess | None = None
         self._sender = ThreadPoolExecutor(1, "engine-commands")
-        self._life: asyncio.Future[Loaded] = asyncio.Future()
+        self._loading: asyncio.Future[Loaded] = asyncio.Future()
         self._lost: asyncio.Future[Failed] = asyncio.Future()
 
     async def live(self) -> None:
         """Keep an engine that works, and give it what waits, until cancelled."""
+        try:
+            await self._live()
+        except Exception:
+            log.exception("host failed")
+            self._is(Status.FAILED, "The server failed unexpectedly.")
+            self._fail_all(EngineError("internal", self.reason))
+            await self._end_process()
+
+    async def _live(self) -> None:
         deaths = 0
         while True:
             try:
@@ -98,7 +109,8 @@ class EngineHost:
                 self.restarts += 1
                 log.error("engine lost", extra={"facts": {"reason": lost.failed.message, "deaths": deaths}})
                 self._is(Status.STARTING if deaths < RESTARTS else Status.FAILED, lost.failed.message)
-                self._fail_all(EngineError("engine_died", lost.failed.message, "Try again in a moment."))
+                self._fail_all(EngineError("engine_died", lost.failed.message))
+                self.watch.take(lost.failed, None)
                 await self._end_process()
                 await asyncio.sleep(min(LONGEST_PAUSE, 2.0 ** (deaths - 1) - 1))
             except EngineError as error:  # what was loaded will not do, and would not the next time
@@ -109,19 +121,32 @@ class EngineHost:
                 return
 
     def submit(self, run: Run) -> None:
-        """Have a request wait for its turn.
+        """Have a request wait for its turn, but not for ever. ``leave`` must follow, sooner or later.
 
         Raises:
             QueueFullError: if too many wait already.
+            EngineError: ``bad_text`` for what cannot be sent to the engine.
         """
+        encode_command(run.command)
         self.queue.put(run.client, run)
+        run.timer = asyncio.get_running_loop().call_later(
+            self.options.limits.request_seconds, self._expire, run
+        )
 
     def leave(self, run: Run) -> None:
         """Nobody waits for this answer any more: take it out of the line, or end it before its next round."""
-        if self.queue.remove(run.client, run) or run.done.is_set():
-            return
-        if run is self.running:
+        if run.timer is not None:
+            run.timer.cancel()
+        if not self.queue.remove(run.client, run) and run is self.running and not run.done.is_set():
             self._post(Cancel())
+
+    def _expire(self, run: Run) -> None:
+        self._cut(run, f"The answer took longer than {self.options.limits.request_seconds:g} s.")
+
+    def _cut(self, run: Run, why: str) -> None:
+        """End an answer before its time, and have its reader told."""
+        run.fail(EngineError("timeout", why))
+        self.leave(run)
 
     def expected_wait(self) -> int:
         """Whole seconds until one more request could start, as far as one can tell."""
@@ -149,7 +174,7 @@ class EngineHost:
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        self._life, self._lost = loop.create_future(), loop.create_future()
+        self._loading, self._lost = loop.create_future(), loop.create_future()
         self.loaded = None
         take = _in_loop(loop, partial(self._take, self._lost))
         options = self.options
@@ -159,7 +184,7 @@ class EngineHost:
         self._process = process
         process.start()  # in this thread, the main one: the kernel ends the engine together with it
         self._post(Load(settings=options.load))
-        self.loaded = await self._or_lost(self._life)
+        self.loaded = await self._or_lost(self._loading)
         log.info("engine loaded", extra={"facts": {"pid": process.pid, "seconds": self.loaded.seconds}})
 
     async def _serve(self) -> None:
@@ -188,6 +213,7 @@ class EngineHost:
             await self._or_lost(asyncio.ensure_future(self._until_done(run)))
         except EngineLostError as lost:
             run.take(lost.failed)
+            self.watch.take(lost.failed, run)
             raise
         finally:
             self.running = None
@@ -195,26 +221,19 @@ class EngineHost:
             self._usual_seconds += (took - self._usual_seconds) / 8
 
     async def _until_done(self, run: Run) -> None:
-        """Wait for the end of the answer, and see to it that there is one."""
-        limits = self.options.limits
-        deadline = run.received + limits.request_seconds
-        ending = min(CANCEL_SECONDS, limits.idle_seconds)
+        """Wait for the end of the answer. An engine that is silent too long is told to end it, then lost."""
+        idle = self.options.limits.idle_seconds
+        told = False
         while not run.done.is_set():
-            now = time.monotonic()
-            silent = now - run.heard
-            if not run.over and now >= deadline:
-                run.fail(EngineError("timeout", f"The answer took longer than {limits.request_seconds:g} s."))
-                self._post(Cancel())
-            if silent >= limits.idle_seconds and not run.over:
-                message = f"The engine said nothing for {limits.idle_seconds:g} s."
-                run.fail(EngineError("timeout", message))
-                self._post(Cancel())
-            if silent >= limits.idle_seconds + ending:
-                self._give_up(f"The engine did not answer for {silent:.0f} s and was ended.")
+            silent = time.monotonic() - run.heard
+            if silent >= idle + min(idle, CANCEL_SECONDS):
+                message = f"The engine said nothing for {silent:.0f} s and was ended."
+                self._lose(Failed(error="engine_died", message=message))
                 return
-            patience = limits.idle_seconds + (ending if run.over else 0.0) - silent
-            if not run.over:
-                patience = min(patience, deadline - now)
+            if silent >= idle and not told:
+                told = True
+                self._cut(run, f"The engine said nothing for {idle:g} s.")
+            patience = idle + (min(idle, CANCEL_SECONDS) if told else 0.0) - silent
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(run.done.wait(), max(patience, 0.01))
 
@@ -223,31 +242,34 @@ class EngineHost:
         if lost is not self._lost:
             return
         run = self.running
+        if run is not None:
+            run.heard = time.monotonic()
         match event:
             case MemoryUse():
                 self.metrics.memory(event)
                 if run is not None:
-                    run.checks_end()
+                    run.measured()
                 return
             case Failed(error="engine_died"):
                 self._lose(event)
-            case Failed() if run is None and not self._life.done():
-                self._life.set_exception(EngineError(event.error, event.message, event.hint, event.detail))
+                return
+            case Failed() if run is None and not self._loading.done():
+                self._loading.set_exception(EngineError(event.error, event.message, event.hint, event.detail))
             case Loaded():
-                self._life.set_result(event)
+                self._loading.set_result(event)
             case Loading():
                 self.reason = f"{event.stage} ({event.done} of {event.total})."
             case _ if run is not None:
-                self.metrics.event(event)
+                if self.status is Status.OK:
+                    self.metrics.event(event)
                 run.take(event)
+                if run.unread > MAX_UNREAD and not run.over and self.status is Status.OK:
+                    self._cut(run, "The client does not read its answer.")
         self.watch.take(event, run)
 
     def _lose(self, failed: Failed) -> None:
         if not self._lost.done():
             self._lost.set_result(failed)
-
-    def _give_up(self, message: str) -> None:
-        self._lose(Failed(error="engine_died", message=message))
 
     async def _or_lost(self, future: asyncio.Future[Result]) -> Result:
         """The result of ``future``.

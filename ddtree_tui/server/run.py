@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from engine.commands import Generate
 from engine.errors import EngineError
-from engine.events import AnyEvent, Checked, Failed, Finished
+from engine.events import AnyEvent, Failed, Finished
 
 
 class Run:
@@ -21,6 +21,7 @@ class Run:
         received, started, heard: ``time.monotonic`` of the arrival, of the start in the engine (None while it
             waits), and of the engine's last event.
         done: set when the engine has nothing more to say about it, so that the device is free.
+        timer: ends it when it takes too long.
         over: whether the reader has seen, or will see, the last event.
     """
 
@@ -32,10 +33,16 @@ class Run:
         self.started: float | None = None
         self.heard = self.received
         self.done = asyncio.Event()
+        self.timer: asyncio.TimerHandle | None = None
         self.over = False
         self._events: deque[AnyEvent] = deque()
         self._news = asyncio.Event()
         self._finished = False
+
+    @property
+    def unread(self) -> int:
+        """Events that the reader has not taken out yet."""
+        return len(self._events)
 
     @property
     def waited(self) -> float:
@@ -43,31 +50,25 @@ class Run:
         return (self.started or time.monotonic()) - self.received
 
     def take(self, event: AnyEvent) -> None:
-        """The engine says something about it."""
-        self.heard = time.monotonic()
-        checked = self.command.settings.oracle != "off"
-        match event:
-            case Finished():
-                self._finished = True
-                if not checked:
-                    self.done.set()
-            case Checked() | Failed():
-                self.done.set()
+        """The engine says something about it; with an oracle also when the answer is finished."""
+        self._finished = self._finished or isinstance(event, Finished)
+        if isinstance(event, Failed) or (self._finished and self.command.settings.oracle == "off"):
+            self.done.set()
         self._tell(event, last=self.done.is_set())
 
     def fail(self, error: EngineError) -> None:
         """Nothing will come of it: have the reader told so at once, whatever the engine still does."""
         self._tell(Failed(error=error.kind, message=error.message, hint=error.hint), last=True)
 
-    def checks_end(self) -> None:
-        """The engine has begun something else; an answer that was to be checked was not."""
+    def measured(self) -> None:
+        """The memory was measured, as asked for right behind this answer, or behind the one before."""
         if self._finished and not self.done.is_set():
             self.done.set()
             self.over = True
             self._news.set()
 
     async def events(self) -> AsyncIterator[AnyEvent]:
-        """All events, as they come, to ``finished`` or ``failed``, or ``checked`` where that was asked."""
+        """All events, as they come."""
         while True:
             while self._events:
                 yield self._events.popleft()

@@ -99,4 +99,4 @@ def _ids(events: list[AnyEvent]) -> list[int]:
 
 
 def _failed(seen: str, todo: str) -> EngineError:
-    return EngineError("check_failed", f"The engine's first answer is wrong: {seen}", todo)
+    return EngineError("check_failed", f"The engine does not work: {seen}", todo)

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 from served import Served, port_of, start
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # playing
 
 OPTIONS = ("--max-new-tokens", "96", "--max-queue", "100", "--history", "4")
 

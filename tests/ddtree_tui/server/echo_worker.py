@@ -1,8 +1,9 @@
 """A scripted engine for the server: a byte is a token, and the answer is the question. Real pipes, no torch.
 
 Usage: python echo_worker.py SCENARIO LOG. What a question begins with may change how it is answered:
-``slow`` a round every 20 ms until cancelled, ``silent`` one round and then nothing, ``die`` the end of the
-process, ``fail`` an error. The scenarios say what is wrong with the engine itself.
+``slow`` a round every 20 ms until cancelled, ``flood`` rounds as fast as can be, ``silent`` the first token
+and then nothing, ``die`` the end of the process, ``fail`` an error. The scenarios say what is wrong with
+the engine itself.
 """
 
 from __future__ import annotations
@@ -200,6 +201,12 @@ def answer(command: Generate) -> None:
             done += b"abc"
             rounds += 1
         finish("cancelled", done, rounds)
+        return
+    if text.startswith("flood"):
+        while not cancelled.is_set():
+            send_round(rounds, [*b"abc"])
+            rounds += 1
+        finish("cancelled", [*b"fabc"], rounds)
         return
     for at in range(1, len(whole), 3):
         send_round(rounds, whole[at : at + 3])

@@ -133,6 +133,16 @@ def test_a_client_that_hangs_up_while_it_waits_leaves_the_line(echo):
     assert not any(b"never" in line for line in events_of(echo))
 
 
+def test_a_client_that_reads_nothing_is_not_waited_for(echo):
+    connection = streaming(echo, "flood")
+    until(lambda: metric(echo, "ddtree_running") == 1)
+    until(lambda: metric(echo, "ddtree_running") == 0, 30)
+    assert echo.chat("hello")[0] == 200
+    requests = json.loads(echo.get("/v1/ddtree/requests")[1])["data"]
+    assert requests[1]["state"] == "cancelled"
+    connection.close()
+
+
 def events_of(served: Served) -> list[bytes]:
     requests = json.loads(served.get("/v1/ddtree/requests")[1])["data"]
     return [served.get(f"/v1/ddtree/requests/{each['id']}/events")[1] for each in requests]

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
 
 from ddtree_tui.server.responses import ChatChunk, TextAnswer
 
-EXAMPLES = int(os.environ.get("DDTREE_SCHEMA_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("DDTREE_SCHEMA_EXAMPLES", "12"))
 SETTINGS = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck], derandomize=True
 )
