@@ -35,6 +35,7 @@ VARIANTS: tuple[tuple[int, dict[str, Any]], ...] = (
     (65, {"chunk": 32}),
     (257, {}),
     (257, {"chunk": 64}),
+    (257, {"fine": True}),
     (257, {"tiles": (32, 64, 16, 64), "registers": (168, 128, None, None)}),
     (1025, {}),
 )

@@ -2,7 +2,8 @@
 
 Linears that read the same rows can run as one or each by itself, in pieces of another size, or on more rows
 than there are: the library has kernels for some sizes only, and chooses by rules of its own. What this finds
-goes into ``engine.merged``. In under 60 s; ``--cpu`` is a dry run.
+goes into ``engine.merged``. In under 60 s; ``--ways "batch of 4" apart`` looks at these alone; ``--cpu`` is a
+dry run.
 """
 
 from __future__ import annotations
@@ -120,8 +121,12 @@ def ways(group: Group, rows: int, device: str, dtype: torch.dtype) -> Iterator[t
         torch.backends.cuda.preferred_blas_library(before)
 
 
-def measure(report: Report, clock: Clock, group: Group, rows: int, dtype: torch.dtype) -> None:
+def measure(
+    report: Report, clock: Clock, group: Group, rows: int, dtype: torch.dtype, wanted: list[str] | None
+) -> None:
     for way, calls in ways(group, rows, report.device, dtype):
+        if wanted and way not in ("merged", *wanted):
+            continue
 
         def time_it(way: str = way, calls: Calls = calls) -> None:
             us = clock(calls)
@@ -158,12 +163,13 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--shape", choices=[*SHAPES], default="qwen3.6-27b")
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--ways", nargs="+", metavar="WAY")
     options = parser.parse_args()
     device, dtype = ("cpu", torch.float32) if options.cpu else ("cuda", torch.bfloat16)
     report, clock = Report(device), Clock(device, 2 if options.cpu else 7)
     for group in groups("tiny" if options.cpu else options.shape):
         for rows in ROWS:
-            measure(report, clock, group, rows, dtype)
+            measure(report, clock, group, rows, dtype, options.ways)
             if device == "cuda":
                 torch.cuda.empty_cache()
     print(table(report))

@@ -81,6 +81,7 @@ def tree_delta(
     tiles: Sequence[int] | None = None,
     warps: Sequence[int] = (4, 4, 4, 4),
     chunk: int | None = None,
+    fine: bool | None = None,
     registers: Sequence[int | None] = (None, None, None, None),
 ) -> tuple[Tensor, TreeSolution]:
     """``engine.kernels.delta.tree_delta``.
@@ -90,6 +91,7 @@ def tree_delta(
             block of rows, four for more.
         warps: of 32 threads, a program of each.
         chunk: key dimensions of a step of the first kernel.
+        fine: multiply as exactly as float32 needs it; by default where ``v`` is float32.
         registers: of a thread of each kernel, at most.
 
     The defaults are what was fastest on an H200 with 48 heads (``sweep_delta.py``).
@@ -103,7 +105,7 @@ def tree_delta(
     solution = TreeSolution(k, u, decay)
     block = SMALL if R <= 1 + SMALL else LARGE
     blocks = triton.cdiv(R - 1, block)
-    fine = v.dtype == torch.float32
+    fine = v.dtype == torch.float32 if fine is None else fine
     single, padded, pairs = blocks <= 1, blocks * block, blocks * (blocks + 1) // 2
     BDK = max(MIN_DOT, power_of_two(DK))
     widest = max(MIN_DOT, power_of_two(DV))
