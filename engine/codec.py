@@ -22,8 +22,8 @@ from engine.events import Tokens
 from engine.json_file import read_json
 from engine.settings import Message
 from engine.spelling import Spelling
+from engine.text_stream import THINK_CLOSE, THINK_OPEN
 
-THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 _PROBE = "ddtree"
 
 
@@ -168,6 +168,11 @@ class Codec:
         _check_not_empty(ids)
         opened = self.think_open_id is not None and text.rstrip().endswith(THINK_OPEN)
         return EncodedPrompt(ids=ids, text=text, stable=len(ids), in_thinking=opened)
+
+    @property
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        """The tokenizer as it was loaded, for those who check what comes of it."""
+        return self._tokenizer
 
     def token_bytes(self, token_id: int) -> bytes:
         """The token's bytes; special tokens as they are spelled."""

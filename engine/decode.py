@@ -131,6 +131,7 @@ class _Run:
             # Pending rows or half a prefill: nothing in the caches can be relied on.
             session.reset()
             raise
+        yield from self._observe(each.ending(self.output) for each in self.observers)
         yield self._finish()
         yield from self._observe(each.finished(self.output) for each in self.observers)
 

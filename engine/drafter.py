@@ -36,6 +36,7 @@ class DrafterContext:
 
     Attributes:
         positions: int64 (B,), where the slots of the last block stood, for whoever wants to know.
+        first_keys: per layer, the first row that the last block has read.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class DrafterContext:
         self._limit = limit
         shape = (1, config.num_key_value_heads, capacity, config.head_dim)
         layers = range(config.num_hidden_layers)
+        self.first_keys = [0 for _ in layers]
         self.keys = [torch.zeros(shape, device=device, dtype=dtype) for _ in layers]
         self.values = [torch.zeros(shape, device=device, dtype=dtype) for _ in layers]
 
@@ -165,6 +167,7 @@ class Drafter(nn.Module):
         angles = self.rotary(positions[None], self.dtype)
         for index, layer in enumerate(self._layers()):
             first, mask = self._block_mask(index, length, positions)
+            context.first_keys[index] = first
             normed = layer.input_layernorm(hidden)
             context.write(index, length, *layer.self_attn.keys_values(normed, angles))
             keys = context.keys[index][:, :, first : length + size]

@@ -137,6 +137,7 @@ def load_pair(
     )
     pair = Pair(network, drafting, codec, info)
     warm_up(pair)
+    check(pair)
     seconds = stages.seconds
     return pair.described(msgspec.structs.replace(info, t=seconds, seconds=seconds))
 
@@ -350,6 +351,14 @@ def _versions() -> dict[str, str]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(package)
     return versions
+
+
+def check(pair: Pair) -> None:
+    """Have the detectors look at the pair; what they cannot look at is no reason not to decode with it."""
+    try:
+        pair.checked()
+    except Exception as error:
+        logger.warning("checking the pair failed: %r", error)
 
 
 def warm_up(pair: Pair) -> None:

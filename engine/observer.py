@@ -58,6 +58,11 @@ class Observer:
         device (``StaticResult``) they are ahead of it and must not be touched."""
         return ()
 
+    def ending(self, output: list[int]) -> Iterable[Observation]:
+        """The last token is there, and the caches are the session's again: what is to be told before
+        ``finished`` is. They may be looked at, not changed."""
+        return ()
+
     def failed(self, error: EngineError) -> Iterable[Observation]:
         """The answer cannot go on; this is told before the error is. What the caches hold is unreliable."""
         return ()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from engine.codec import Codec
 from engine.drafter import Drafter
-from engine.events import Loaded
+from engine.events import Finding, Loaded
 from engine.rounds import Stages
 from engine.session import Session
 from engine.static.layers import capturable
@@ -25,6 +26,7 @@ class Pair:
             on a GPU.
         stages: what rounds on the host decide by.
         session: the caches of the conversation decoded last, reused when the next prompt extends it.
+        findings: what detectors noticed of the pair itself; None before it was ``checked``.
     """
 
     target: Target
@@ -34,6 +36,7 @@ class Pair:
     on_device: bool | None = None
     stages: Stages = field(default_factory=Stages)
     session: Session = field(init=False)
+    findings: tuple[Finding, ...] | None = field(init=False, default=None)
     _runners: list[StaticRunner] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,6 +50,22 @@ class Pair:
         pair = copy.copy(self)
         object.__setattr__(pair, "info", info)
         return pair
+
+    def checked(self) -> tuple[Finding, ...]:
+        """What ``engine.detectors.pair`` finds; looked for once."""
+        if self.findings is None:
+            from engine.detectors.pair import check_pair
+
+            object.__setattr__(self, "findings", tuple(check_pair(self)))
+        assert self.findings is not None
+        return self.findings
+
+    @cached_property
+    def drafter_surprise(self) -> float | None:
+        """How little the drafter knows of an easy text (``engine.detectors.drafter_choice``); asked once."""
+        from engine.detectors.drafter_choice import surprise_at_easy_text
+
+        return surprise_at_easy_text(self)
 
     @property
     def runner(self) -> StaticRunner:

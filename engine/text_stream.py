@@ -10,6 +10,8 @@ import codecs
 from collections.abc import Sequence
 from typing import Protocol
 
+THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+
 
 class Vocabulary(Protocol):
     """What a stream must know of a tokenizer. ``engine.codec.Codec`` is one."""

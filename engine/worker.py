@@ -185,6 +185,8 @@ class Worker:
         self._pair = None  # the old pair's memory must be free before the new one is read
         self._pair = load(command.settings, self._emit)
         self._emit(with_floor(self._pair))
+        for finding in self._pair.findings or ():
+            self._emit(finding)
 
     def _generate(self, command: Generate, control: Control) -> None:
         for event in answer(self._pair, command, control):

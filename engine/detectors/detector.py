@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.events import Finding, Finished, Prefilled, Round, Tokens
+from engine.events import Finding, Finished, Loaded, Prefilled, Round, Tokens
 
-AnswerEvent = Tokens | Prefilled | Round | Finished
+AnswerEvent = Loaded | Tokens | Prefilled | Round | Finished
 
 
 class Detector:

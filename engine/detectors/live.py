@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.detectors.detector import AnswerEvent
@@ -16,33 +17,46 @@ if TYPE_CHECKING:
     from engine.rounds import RoundResult
     from engine.static.result import StaticResult
 
+log = logging.getLogger(__name__)
+
 
 class Together(Observer):
-    """Several observers as one, which names every cause once an answer: where it shows first."""
+    """Several observers as one, which names every cause once an answer: where it shows first.
+
+    One that fails is asked no more: the answer goes on without it, and the log says why.
+    """
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = observers
+        self._observers = [*observers]
         self._named: set[str] = set()
 
-    def started(self, start: Start) -> Iterator[Observation]:
-        for each in self._observers:
-            yield from self._new(each.started(start))
+    def started(self, start: Start) -> list[Observation]:
+        return self._ask(lambda each: each.started(start))
 
-    def prefilled(self, event: Prefilled) -> Iterator[Observation]:
-        for each in self._observers:
-            yield from self._new(each.prefilled(event))
+    def prefilled(self, event: Prefilled) -> list[Observation]:
+        return self._ask(lambda each: each.prefilled(event))
 
-    def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
-        for each in self._observers:
-            yield from self._new(each.round(event, result))
+    def round(self, event: Round, result: RoundResult | StaticResult) -> list[Observation]:
+        return self._ask(lambda each: each.round(event, result))
 
-    def failed(self, error: EngineError) -> Iterator[Observation]:
-        for each in self._observers:
-            yield from self._new(each.failed(error))
+    def ending(self, output: list[int]) -> list[Observation]:
+        return self._ask(lambda each: each.ending(output))
 
-    def finished(self, output: list[int]) -> Iterator[Observation]:
-        for each in self._observers:
-            yield from self._new(each.finished(output))
+    def failed(self, error: EngineError) -> list[Observation]:
+        return self._ask(lambda each: each.failed(error))
+
+    def finished(self, output: list[int]) -> list[Observation]:
+        return self._ask(lambda each: each.finished(output))
+
+    def _ask(self, question: Callable[[Observer], Iterable[Observation]]) -> list[Observation]:
+        answers: list[Observation] = []
+        for each in [*self._observers]:
+            try:
+                answers += self._new(question(each))
+            except Exception:
+                log.exception("%s failed and looks no further at this answer", type(each).__name__)
+                self._observers.remove(each)
+        return answers
 
     def _new(self, observations: Iterable[Observation]) -> Iterator[Observation]:
         for observation in observations:
@@ -60,9 +74,9 @@ class FromEvents(Observer):
         self._detectors = new_detectors()
         self._codec: Codec | None = None
 
-    def started(self, start: Start) -> Iterable[Observation]:
+    def started(self, start: Start) -> Iterator[Observation]:
         self._codec = start.pair.codec
-        return ()
+        yield from self._take(start.pair.info)
 
     def prefilled(self, event: Prefilled) -> Iterator[Observation]:
         assert self._codec is not None
@@ -74,7 +88,7 @@ class FromEvents(Observer):
         yield from self._take(self._codec.tokens_event(event.committed_ids))
         yield from self._take(event)
 
-    def finished(self, output: list[int]) -> Iterator[Observation]:
+    def ending(self, output: list[int]) -> Iterator[Observation]:
         for each in self._detectors:
             yield from each.end()
 
