@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -145,8 +145,9 @@ class DeltaState:
     def changed_since(self, mark: Mark) -> bool:
         """Whether window or state were replaced or written to."""
         window, window_writes, state, state_writes = mark
-        same = self.window is window and self.state is state
-        return not same or _writes(window) != window_writes or _writes(state) != state_writes
+        if self.window is not window or self.state is not state:
+            return True
+        return _writes(window) != window_writes or _writes(state) != state_writes
 
 
 Mark = tuple[Tensor | None, int, Tensor | None, int]
@@ -157,8 +158,7 @@ def _writes(tensor: Tensor | None) -> int:
     return 0 if tensor is None or tensor.is_inference() else tensor._version
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(NamedTuple):
     """What the last pass through the target really used and gave: references, for whoever looks at a run.
 
     Attributes:
@@ -193,6 +193,7 @@ class TargetCache:
         limit: most rows there will ever be, pending ones included.
 
     Attributes:
+        states: the layers with a recurrent state, in order.
         passed: what the last pass used and gave.
         touched: of the layers with a recurrent state, which had it changed while the last tree was verified.
     """
@@ -202,14 +203,10 @@ class TargetCache:
             DeltaState() if kind == "linear_attention" else KeyValueRows(limit) for kind in layer_kinds
         ]
         self.length = 0
+        self.states = [layer for layer in self.layers if isinstance(layer, DeltaState)]
         self.rows: Rows | None = None
         self.passed: Pass | None = None
         self.touched: list[int] = []
-
-    @property
-    def states(self) -> list[DeltaState]:
-        """The layers with a recurrent state, in order."""
-        return [layer for layer in self.layers if isinstance(layer, DeltaState)]
 
     @property
     def key_values(self) -> list[KeyValueRows]:
@@ -237,6 +234,15 @@ class TargetCache:
             "sliding_attention": self.rows.attention_mask(self.length, window),
             "linear_attention": None,
         }
+
+    def marks(self) -> list[Mark]:
+        """What ``changed_since`` compares with."""
+        return [state.mark() for state in self.states]
+
+    def changed_since(self, marks: list[Mark]) -> list[int]:
+        """Of the layers with a recurrent state, which had it replaced or written to."""
+        changed = map(DeltaState.changed_since, self.states, marks)
+        return [place for place, touched in enumerate(changed) if touched]
 
     def note(self, passed: Pass) -> None:
         """Keep what a pass used and gave."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,8 +24,7 @@ from engine.settings import Verify
 from engine.target import Target, Verified
 
 
-@dataclass(frozen=True)
-class Drafted:
+class Drafted(NamedTuple):
     """What the drafter was really given last: references, for whoever looks at a run.
 
     Attributes:
@@ -44,7 +43,8 @@ class Session:
 
     Attributes:
         drafted: what the last draft used, None before the first.
-        kept: the features (rows, F) that the last commit put aside for the drafter.
+        path, kept: the rows (int64) that the last commit kept, and the features (rows, F) that it put aside
+            for the drafter.
     """
 
     def __init__(self, target: Target, drafter: Drafter | None) -> None:
@@ -85,6 +85,7 @@ class Session:
         self._snapshot: Snapshot | None = None
         self._verified: Verified | None = None
         self.drafted: Drafted | None = None
+        self.path: Tensor | None = None
         self.kept: Tensor | None = None
 
     def rewind(self, prompt_ids: Sequence[int]) -> int:
@@ -162,6 +163,7 @@ class Session:
         assert self._verified is not None
         path = torch.tensor(rows, device=self.target.device)
         self.cache.commit(path)
+        self.path = path
         self.kept = self.accepted_features(self._verified.features, path)
         self._features.append(self.kept)
         self._verified = None

@@ -18,7 +18,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine import delta_layer
 from engine.attention import attend
-from engine.cache import DeltaState, Pass, TargetCache, TreeMask
+from engine.cache import Pass, TargetCache, TreeMask
 from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.kernels.backend import wide
@@ -147,11 +147,9 @@ class Target:
     def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
         """Run the root and all nodes in one pass; their rows are pending until ``cache.commit``."""
         ids = torch.cat((tree.token_ids.new_tensor([root_id]), tree.token_ids))
-        states = cache.states
-        marks = [state.mark() for state in states]
+        marks = cache.marks()
         hidden, features = self.forward(cache, ids, self.tree_rows(tree, backend))
-        changed = map(DeltaState.changed_since, states, marks)
-        cache.touched = [place for place, touched in enumerate(changed) if touched]
+        cache.touched = cache.changed_since(marks)
         return Verified(_widened(self.logits(hidden)), features)
 
     def tree_rows(self, tree: DraftTree, backend: Verify) -> Rows:

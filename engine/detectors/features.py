@@ -49,12 +49,11 @@ class Features(Observer):
             for finding in self._seen:
                 yield msgspec.structs.replace(finding, round=event.index)
             self._seen = []
-        passed, kept = self._session.cache.passed, self._session.kept
-        if passed is None or kept is None:
+        passed, kept, path = self._session.cache.passed, self._session.kept, self._session.path
+        if passed is None or kept is None or path is None:
             return
-        path = [0, *(node + 1 for node in result.accepted)][: len(result.committed)]
-        if len(kept) != len(path) or not torch.equal(kept, passed.features[path]):
-            yield from self._explain_rows(event, passed, kept, path)
+        if not torch.equal(kept, passed.features.index_select(0, path)):
+            yield from self._explain_rows(event, passed, kept, path.tolist())
 
     def _explain(self, row: Tensor, layers: Tensor, passed: Pass) -> Iterator[Finding]:
         """Which layers the features (F,) of the first row of a prefill are of."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import count
+from operator import ge
 from typing import TYPE_CHECKING
 
-import numpy as np
+import torch
 from torch import Tensor
 
+from engine import causal_conv
 from engine.detectors.found import found
 from engine.events import Finding, Round
 from engine.observer import Observation, Observer, Start
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
     from engine.cache import DeltaState, Pass
     from engine.rows import Rows
     from engine.static.result import StaticResult
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 class Passes(Observer):
@@ -40,40 +41,46 @@ class Passes(Observer):
         passed = self._cache.passed
         if passed is None:
             return
-        tree, order = result.tree, np.arange(len(result.tree) + 1)
-        parents = np.concatenate(([-1], tree.parents.numpy(force=True) + 1))
+        tree, position = result.tree, result.position
         yield from _tokens(event, passed.ids.tolist(), [result.root_id, *tree.token_ids.tolist()])
-        if (parents >= order).any():
-            yield _out_of_order(event, parents, order)
-        depths = np.concatenate(([0], tree.depths.numpy(force=True)))
-        positions = passed.positions.numpy(force=True)
-        if (positions != result.position + depths).any():
-            yield _misplaced(event, positions - result.position, depths)
+        parents = passed.rows.parents.tolist()
+        if any(map(ge, parents, count())):
+            yield _out_of_order(event, parents)
+        positions = passed.positions.tolist()
+        right = [position, *map(position.__add__, tree.depths.tolist())]
+        if positions != right:
+            yield _misplaced(event, positions, right, position)
         if self._states:
-            yield from self._recurrent(event, result, passed, parents, order)
+            yield from self._recurrent(event, passed)
 
-    def _recurrent(
-        self, event: Round, result: RoundResult, passed: Pass, parents: Array, order: Array
-    ) -> Iterator[Finding]:
+    def _recurrent(self, event: Round, passed: Pass) -> Iterator[Finding]:
         """The layers with a recurrent state."""
-        checked: Tensor | None = None
+        rows, checked = passed.rows, None
         for layer, state in zip(self._layers, self._states, strict=True):
-            if state.rows is None or state.index is None:
-                continue
-            if state.rows is not passed.rows and state.rows.backend != passed.rows.backend:
-                if finding := _shared_state(event, layer, state, passed.rows):
+            if state.rows is not rows and state.rows is not None and state.rows.backend != rows.backend:
+                if finding := _shared_state(event, layer, state, rows):
                     yield finding
                 return
-            if state.index is checked:
+            if state.index is checked or state.index is None:
                 continue
             checked = state.index
-            index = checked.numpy(force=True)
-            kept = index.shape[1] - 1
-            # A row convolves its own input and what its parent convolves; the first row, the window.
-            before = np.where(parents[:, None] < 0, np.arange(kept), index[parents, 1:])
-            if (index[:, :-1] != before).any() or (index[:, -1] != order + kept).any():
-                yield _mixed(event, layer, index, before)
+            if not _own_ancestors(checked, rows.parents.to(checked.device)):
+                yield _mixed(event, layer, checked, rows.parents)
                 return
+
+
+def _own_ancestors(index: Tensor, parents: Tensor) -> bool:
+    """Whether every row convolves its own input and what its parent convolves, and the first one the window.
+
+    Args:
+        index: int64 (R, K), into the concatenation of K - 1 inputs of the window and the rows' own.
+        parents: int64 (R,), -1 for the first row.
+    """
+    rows, kernel = index.shape
+    own = list(range(kernel - 1, kernel - 1 + rows))
+    if index[0].tolist() != list(range(kernel)) or index[:, -1].tolist() != own:
+        return False
+    return torch.equal(index[1:, :-1], index.index_select(0, parents[1:])[:, 1:])
 
 
 def _tokens(event: Round, verified: list[int], drafted: list[int]) -> Iterator[Finding]:
@@ -91,28 +98,30 @@ def _tokens(event: Round, verified: list[int], drafted: list[int]) -> Iterator[F
     )
 
 
-def _out_of_order(event: Round, parents: Array, order: Array) -> Finding:
-    row = int((parents >= order).argmax())
+def _out_of_order(event: Round, parents: list[int]) -> Finding:
+    early = [row for row, parent in enumerate(parents) if parent >= row]
+    others = f"; so do {len(early) - 1} others." if len(early) > 1 else "."
     return found(
         "tree-order",
-        f"Row {row} of the pass comes before its parent, row {parents[row]}; so do "
-        f"{int((parents >= order).sum()) - 1} others.",
+        f"Row {early[0]} of the pass comes before its parent, row {parents[early[0]]}" + others,
         round=event.index,
-        row=row,
-        parent=int(parents[row]),
+        row=early[0],
+        parent=parents[early[0]],
+        early=len(early),
     )
 
 
-def _misplaced(event: Round, offsets: Array, depths: Array) -> Finding:
-    row = int((offsets != depths).argmax())
+def _misplaced(event: Round, positions: list[int], right: list[int], root: int) -> Finding:
+    row = next(row for row, position in enumerate(right) if positions[row] != position)
     return found(
         "rope-by-index",
-        f"Row {row} of the pass stood {offsets[row]} positions behind the root; its depth is {depths[row]}.",
+        f"Row {row} of the pass stood {positions[row] - root} positions behind the root; its depth is "
+        f"{right[row] - root}.",
         round=event.index,
         row=row,
-        offset=int(offsets[row]),
-        depth=int(depths[row]),
-        by_index=bool((offsets == np.arange(len(offsets))).all()),
+        offset=positions[row] - root,
+        depth=right[row] - root,
+        by_index=positions == list(range(root, root + len(positions))),
     )
 
 
@@ -122,19 +131,20 @@ def _shared_state(event: Round, layer: int, state: DeltaState, rows: Rows) -> Fi
     assert state.rows is not None
     assert state.index is not None
     assert state.path is not None
-    strangers = state.rows.visible.numpy(force=True) & ~rows.visible.numpy(force=True)
-    if strangers.any():
-        row = int(strangers.any(1).argmax())
-        seen = int(strangers[row].argmax())
+    strangers = state.rows.visible & ~rows.visible.to(state.rows.visible.device)
+    contaminated = strangers.any(1).nonzero()[:, 0].tolist()
+    if contaminated:
+        row = contaminated[0]
+        seen = int(strangers[row].nonzero()[0, 0])
         return found(
             "naive-verify",
             f"In layer {layer} the state of row {row} had seen row {seen}, which is none of its ancestors; "
-            f"so had {int(strangers.any(1).sum())} of {len(rows)} rows.",
+            f"so had {len(contaminated)} of {len(rows)} rows.",
             round=event.index,
             row=row,
             node=row - 1,
             saw=seen,
-            contaminated=int(strangers.any(1).sum()),
+            contaminated=len(contaminated),
             layer=layer,
         )
     leaf, last = int(state.path[-1]), len(rows) - 1
@@ -153,17 +163,21 @@ def _shared_state(event: Round, layer: int, state: DeltaState, rows: Rows) -> Fi
     )
 
 
-def _mixed(event: Round, layer: int, index: Array, before: Array) -> Finding:
+def _mixed(event: Round, layer: int, index: Tensor, parents: Tensor) -> Finding:
+    """The first row with an input of another than its ancestors; those of the window are rows below 0."""
     kept = index.shape[1] - 1
-    row = int((index[:, :-1] != before).any(1).argmax())
-    mixed = index[row, :-1][index[row, :-1] != before[row]] - kept
+    right = (causal_conv.gather_index(parents, kept) - kept).tolist()
+    convolved = (index - kept).tolist()
+    row = next(row for row, inputs in enumerate(right) if convolved[row] != inputs)
+    pairs = zip(convolved[row][::-1], right[row][::-1], strict=True)
+    wrong = next(one for one, other in pairs if one != other)
     return found(
         "conv-siblings",
-        f"In layer {layer} row {row} convolved the input of row {mixed[-1]}, which is none of its ancestors.",
+        f"In layer {layer} row {row} convolved the input of row {wrong}, which is none of its ancestors.",
         round=event.index,
         layer=layer,
         row=row,
         node=row - 1,
-        convolved=[int(value) - kept for value in index[row]],
-        ancestors=[int(value) - kept for value in before[row]],
+        convolved=convolved[row],
+        ancestors=right[row],
     )

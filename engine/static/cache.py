@@ -39,7 +39,7 @@ class StaticCache(TargetCache, DeltaRunner):
         self.windows = windows
         self.device_length = length
         self.rows: Rows | None = None
-        self.layers = source.layers
+        self.layers, self.states = source.layers, source.states
         for layer in self.key_values:
             layer.reserve(capacity)
         buffers = [part[0] for layer in self.key_values for part in layer.buffers()]
