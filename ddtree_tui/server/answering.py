@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import logging
 from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import msgspec
 from fastapi import Request, Response
 
 from ddtree_tui.server.account import Account
-from ddtree_tui.server.errors import ApiError, of_engine
+from ddtree_tui.server.errors import INTERNAL, ApiError, of_engine
 from ddtree_tui.server.fair_queue import QueueFullError
 from ddtree_tui.server.form import Form
 from ddtree_tui.server.hangup import ClientGoneError, unless_gone
@@ -20,6 +20,8 @@ from ddtree_tui.server.stream import DONE, EventStream, frame
 from ddtree_tui.server.transcript import Piece, Told, Transcript
 from engine.commands import Generate
 from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, Tokens
+
+log = logging.getLogger("ddtree_tui.server")
 
 GONE = 499
 """The status in the log of a request whose client left before there was one."""
@@ -55,7 +57,11 @@ class Answering:
         self._account = Account(loaded, trace=trace)
         self._finished: Finished | None = None
         self._facts = request.scope["facts"]
-        self._facts |= {"id": form.id, "received": round(time.time(), 6), "mode": command.settings.mode}
+        self._facts |= {
+            "id": form.id,
+            "received": round(service.clock(self._run.received), 6),
+            "mode": command.settings.mode,
+        }
 
     async def respond(self, *, stream: bool) -> Response:
         """The answer, or the beginning of one.
@@ -70,17 +76,21 @@ class Answering:
         try:
             if not stream:
                 answer = await unless_gone(self._request.receive, self._whole())
-                self._leave("")
+                self._leave("ok")
                 return answer
             steps = self._steps()
             first = await unless_gone(self._request.receive, anext(steps))
         except ClientGoneError:
             self._leave("client_gone")
             return Response(status_code=GONE)
-        except BaseException:
-            self._leave("error")
+        except ApiError as error:
+            self._leave("error", error.code)
             raise
-        return EventStream(self._frames(first, steps), self._service.options.limits.idle_seconds)
+        except BaseException:
+            self._leave("error", "internal")
+            raise
+        patience = self._service.options.limits.idle_seconds
+        return EventStream(self._frames(first, steps), patience, lambda: self._leave("client_gone"))
 
     async def _whole(self) -> Response:
         pieces = [piece async for _, piece in self._steps()]
@@ -108,10 +118,12 @@ class Answering:
             for data in self._last_frames():
                 yield data
         except ApiError as error:
-            self._facts |= {"outcome": "error", "error": error.code}
+            self._leave("error", error.code)
             yield frame(msgspec.json.encode(error.body))
-        finally:
-            self._leave("client_gone")
+        except Exception:
+            log.exception("stream failed")
+            self._leave("error", "internal")
+            yield frame(msgspec.json.encode(INTERNAL.body))
 
     def _last_frames(self) -> list[bytes]:
         ending, closing = self._form.ending(self._reason()), self._closing()
@@ -155,7 +167,7 @@ class Answering:
                     self._note(event)
                     yield event, self._transcript.end(event)
                 case Failed():
-                    raise of_engine(event)
+                    raise of_engine(event, self._form.question)
 
     def _check_room(self, prompt: int) -> None:
         context = self._loaded.context_length
@@ -187,16 +199,18 @@ class Answering:
             "output_tokens": finished.tokens,
             "rounds": finished.rounds,
             "mean_acceptance_length": round(finished.mean_acceptance_length, 3),
-            "queue_ms": round(1000 * self._run.waited, 1),
+            "queue_ms": round(1000 * self._run.waited, 3),
             "time_to_first_token_ms": round(1000 * finished.ttft_s, 1),
         }
         if self._service.options.log_prompts:
             self._facts |= {"prompt": self._run.command.messages, "text": finished.text}
 
-    def _leave(self, outcome: str) -> None:
-        """Nobody reads on. Does nothing to an answer that is complete."""
-        if self._finished is None:
-            self._facts.setdefault("outcome", outcome)
+    def _leave(self, outcome: str, error: str | None = None) -> None:
+        """Nobody reads on: what came of it, for the log, unless that is known."""
+        if "outcome" not in self._facts:
+            self._facts["outcome"] = outcome
+            if error is not None:
+                self._facts["error"] = error
         self._service.host.leave(self._run)
 
     def _full(self) -> ApiError:

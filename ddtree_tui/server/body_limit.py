@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ddtree_tui.server.errors import ApiError
 
+DISCARD_SECONDS = 2.0
 _CLOSE = {"Connection": "close"}
 """What is left of the body must not be taken for the next request."""
 
@@ -28,23 +30,25 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        length = Headers(scope=scope).get("content-length", "0")
-        if length.isdecimal() and int(length) > self._limit:
-            await self._too_long().response()(scope, receive, send)
-            return
         try:
-            body = await asyncio.wait_for(self._read(receive), self._patience)
+            async with asyncio.timeout(self._patience):
+                body = await self._read(receive, Headers(scope=scope).get("content-length", "0"))
         except TimeoutError:
             refused = ApiError(408, "The body did not arrive in time.", code="timeout", headers=_CLOSE)
             await refused.response()(scope, receive, send)
             return
         if body is None:
-            await self._too_long().response()(scope, receive, send)
+            await _discard(receive)
+            message = f"The body is longer than {self._limit} bytes."
+            refused = ApiError(413, message, code="body_too_large", headers=_CLOSE)
+            await refused.response()(scope, receive, send)
             return
         await self._app(scope, _replayed(body, receive), send)
 
-    async def _read(self, receive: Receive) -> bytes | None:
+    async def _read(self, receive: Receive, length: str) -> bytes | None:
         """The whole body, None if it is too long. It ends early where the client hangs up."""
+        if length.isdecimal() and int(length) > self._limit:
+            return None
         body = bytearray()
         while True:
             message = await receive()
@@ -56,13 +60,13 @@ class BodyLimit:
             if not message.get("more_body", False):
                 return bytes(body)
 
-    def _too_long(self) -> ApiError:
-        return ApiError(
-            413,
-            f"The body is longer than {self._limit} bytes.",
-            code="body_too_large",
-            headers=_CLOSE,
-        )
+
+async def _discard(receive: Receive) -> None:
+    """Read on for a while: most clients look at an answer only when they have sent everything."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_SECONDS):
+            while (await receive()).get("more_body", False):
+                pass
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -23,6 +23,7 @@ class ChatForm(Form):
 
     prefix = "chatcmpl"
     kind = "chat.completion.chunk"
+    question = "messages"
 
     def __init__(self, request: ChatRequest, model: str) -> None:
         super().__init__(model)

@@ -34,11 +34,8 @@ _STATUS = {
 }
 """By the kind of the engine's error; all others are 500."""
 _CODES = {"prompt_too_long": "context_length_exceeded", "thinking_unsupported": "unsupported_value"}
+_OF_THE_PROMPT = ("prompt_too_long", "empty_prompt", "bad_prompt", "bad_text", "template_refused")
 _PARAMS = {
-    "prompt_too_long": "messages",
-    "empty_prompt": "messages",
-    "bad_prompt": "messages",
-    "template_refused": "messages",
     "thinking_unsupported": "enable_thinking",
     "no_drafter": "mode",
 }
@@ -81,14 +78,18 @@ class ApiError(Exception):
         return JSONResponse(self.body, self.status, self.headers)
 
 
-def of_engine(error: EngineError | Failed) -> ApiError:
-    """What the engine says, with the status that it means for a client."""
+def of_engine(error: EngineError | Failed, question: str = "messages") -> ApiError:
+    """What the engine says, with the status it means for a client. ``question``: the prompt's parameter."""
     kind = error.kind if isinstance(error, EngineError) else error.error
     message = error.message
     status = _STATUS.get(kind, 500)
     if status == 400 and error.hint:  # other hints are for whoever runs the server
         message = f"{message} {error.hint}"
-    return ApiError(status, message, code=_CODES.get(kind, kind), param=_PARAMS.get(kind))
+    param = question if kind in _OF_THE_PROMPT else _PARAMS.get(kind)
+    return ApiError(status, message, code=_CODES.get(kind, kind), param=param)
+
+
+INTERNAL = ApiError(500, "The server failed unexpectedly.", code="internal")
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -114,7 +115,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        return ApiError(500, "The server failed unexpectedly.", code="internal").response()
+        return INTERNAL.response()
 
 
 def _invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
@@ -130,6 +131,9 @@ def _invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
             message = "There is no JSON body; send one with Content-Type: application/json."
         case "missing":
             message = f"The parameter '{param}' is missing."
+        case "value_error" if param is None:  # of several together, named first in the sentence
+            message = str(first["ctx"]["error"])
+            param = message.split("'")[1]
         case "value_error":
             message = f"The parameter '{param}' {first['ctx']['error']}"
         case _:

@@ -19,7 +19,11 @@ class Form(ABC):
     """How one answer is written. Chunks are plain objects; ``responses`` says what is in them."""
 
     prefix: ClassVar[str]
+    """Of its id."""
     kind: ClassVar[str]
+    """Of a chunk."""
+    question: ClassVar[str]
+    """The parameter that holds the prompt."""
 
     def __init__(self, model: str) -> None:
         self.id = f"{self.prefix}-{uuid.uuid4().hex}"

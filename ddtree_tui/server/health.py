@@ -54,7 +54,7 @@ def health_routes(service: Service) -> APIRouter:
         loaded = service.host.loaded
         return ModelCard(
             id=options.name,
-            created=service.created,
+            created=int(service.created),
             owned_by="ddtree",
             max_model_len=loaded.context_length if loaded else None,
         )

@@ -22,7 +22,7 @@ class Service:
     metrics: Metrics
     watch: Watch
     host: EngineHost
-    created: int = field(default_factory=lambda: int(time.time()))
+    created: float = field(default_factory=time.time)
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
@@ -37,6 +37,10 @@ class Service:
         metrics.observe("ddtree_engine_restarts", "Of the engine", lambda: host.restarts)
         metrics.observe("ddtree_uptime_seconds", "Of the server", lambda: service.uptime)
         return service
+
+    def clock(self, instant: float) -> float:
+        """Seconds since 1970 of an instant of ``time.monotonic``; instants keep their distances."""
+        return self.created + instant - self.started
 
     @property
     def uptime(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -29,21 +29,24 @@ class EventStream(Response):
 
     Args:
         patience: seconds that a client may leave what was sent unread.
+        end: called when nothing more is sent, for whatever reason.
     """
 
-    def __init__(self, frames: AsyncGenerator[bytes, None], patience: float) -> None:
+    def __init__(self, frames: AsyncGenerator[bytes, None], patience: float, end: Callable[[], None]) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers(_HEADERS)
         self._frames = frames
         self._patience = patience
+        self._end = end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await unless_gone(receive, self._write(send))
         except (ClientGoneError, TimeoutError):
-            scope["facts"]["outcome"] = "client_gone"
+            scope["facts"].setdefault("outcome", "client_gone")
         finally:
+            self._end()
             await self._frames.aclose()
 
     async def _write(self, send: Send) -> None:

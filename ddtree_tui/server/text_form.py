@@ -16,6 +16,7 @@ class TextForm(Form):
 
     prefix = "cmpl"
     kind = "text_completion"
+    question = "prompt"
 
     def __init__(self, request: CompletionRequest, model: str) -> None:
         super().__init__(model)

@@ -37,7 +37,8 @@ def watch_routes(service: Service) -> APIRouter:
         if watch.viewers >= MAX_VIEWERS:
             raise ApiError(429, f"{MAX_VIEWERS} viewers watch already.", code="too_many_viewers")
         viewer = watch.join(request)
-        return EventStream(_frames(viewer), service.options.limits.idle_seconds)
+        patience = service.options.limits.idle_seconds
+        return EventStream(_frames(viewer), patience, lambda: watch.leave(viewer))
 
     @router.get(
         "/v1/ddtree/requests",
@@ -70,10 +71,7 @@ def watch_routes(service: Service) -> APIRouter:
         return watched
 
     async def _frames(viewer: Viewer) -> AsyncGenerator[bytes, None]:
-        try:
-            async for line in viewer.lines(KEEP_ALIVE_SECONDS):
-                yield KEEP_ALIVE if line is None else frame(line)
-        finally:
-            watch.leave(viewer)
+        async for line in viewer.lines(KEEP_ALIVE_SECONDS):
+            yield KEEP_ALIVE if line is None else frame(line)
 
     return router

@@ -206,11 +206,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--kill", action="store_true", help="the engine, half way")
+    parser.add_argument(
+        "--scripted", action="store_true", help="an engine that takes no time: far more requests"
+    )
     given = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder) / "log", "--history", "4", "--max-queue", "64") as served,
+        serving(Path(folder) / "log", "--history", "1", scenario="ok" if given.scripted else None) as served,
     ):
         served.wait_for("ok")
         report = asyncio.run(run(served, given.seconds, given.clients, kill=given.kill))

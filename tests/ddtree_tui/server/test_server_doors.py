@@ -108,8 +108,7 @@ def test_a_body_that_is_too_long(locked):
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n"
         connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
         part = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-        for _ in range(17):
-            connection.sendall(part)
+        connection.sendall(17 * part + b"0\r\n\r\n")
         assert b" 413 " in connection.recv(4096)
 
 
@@ -128,6 +127,27 @@ def test_rubbish_is_400(locked, body):
         status, answer = locked.post(path, body)
         assert status == 400
         assert answer["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"max_tokens": 3, "max_completion_tokens": 4}, "max_tokens"),
+        ({"stream_options": {"include_usage": True}}, "stream_options"),
+        ({"chat_template_kwargs": {"enable_thinking": "maybe"}}, "chat_template_kwargs.enable_thinking"),
+        ({"messages": [{"role": "user", "content": [{"type": "audio"}]}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": "a", "foo": 1}]}, "messages[0].foo"),
+        ({"messages": [{"role": "tool", "content": "a"}]}, "messages[0]"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"stop": ["a", 1]}, "stop"),
+        ({"model": None}, "model"),
+    ],
+)
+def test_what_is_wrong_is_named(locked, fields, param):
+    status, answer = locked.chat("hello", **fields)
+    error = answer["error"]
+    assert (status, error["code"], error["param"]) == (400, "invalid_value", param)
+    assert error["message"].endswith((".", ")"))
 
 
 def test_paths_and_methods_that_are_none(locked):
