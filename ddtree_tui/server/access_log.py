@@ -25,6 +25,8 @@ ROUTES = (
     "/v1/ddtree/requests",
     "/v1/models",
 )
+ASKED_OFTEN = ("/health", "/metrics")
+"""By machines: in the log with ``--debug`` alone."""
 
 
 class AccessLog:
@@ -55,7 +57,8 @@ class AccessLog:
             self._metrics.request(route, status, outcome, seconds)
             client = scope["client"][0] if scope.get("client") else None
             seen = {"method": scope["method"], "path": scope["path"], "status": status, "client": client}
-            log.info("request", extra={"facts": seen | {"ms": round(1000 * seconds, 1)} | facts})
+            level = logging.DEBUG if route in ASKED_OFTEN and status < 400 else logging.INFO
+            log.log(level, "request", extra={"facts": seen | {"ms": round(1000 * seconds, 1)} | facts})
 
 
 class JsonLines(logging.Formatter):

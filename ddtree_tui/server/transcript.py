@@ -63,11 +63,6 @@ class Transcript:
         self.thinking_tokens = 0
         """Tokens inside the thinking, its tags included."""
 
-    @property
-    def stopped(self) -> str | None:
-        """The stop string that ended the answer."""
-        return self._stream.stopped
-
     def learn(self, event: Tokens) -> None:
         """How tokens are spelled."""
         self._vocabulary.add(event)

@@ -296,6 +296,13 @@ def test_told_to_end_it_lets_the_answer_under_way_end(tmp_path):
         os.kill(engine, 0)
 
 
+def test_with_log_prompts_it_is(tmp_path):
+    with serving(tmp_path / "log", "--log-prompts", scenario="ok") as served:
+        served.wait_for("ok")
+        served.chat("no secret")
+        until(lambda: any(line.get("text") == "no secret" for line in served.lines()))
+
+
 def test_no_text_of_anybody_is_in_the_log(echo):
     echo.chat("a secret")
     echo.post(CHAT, {"model": "demo", "messages": "a secret"})
