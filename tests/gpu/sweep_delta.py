@@ -32,11 +32,9 @@ from engine.kernels.jit.delta import tree_delta
 VARIANTS: tuple[tuple[int, dict[str, Any]], ...] = (
     (16, {}),
     (65, {}),
-    (65, {"chunk": 32}),
     (257, {}),
-    (257, {"chunk": 64}),
+    (257, {"tiles": (64, 32, 32, 32)}),
     (257, {"fine": True}),
-    (257, {"tiles": (32, 64, 16, 64), "registers": (168, 128, None, None)}),
     (1025, {}),
 )
 """Rows, and what the launcher is told."""

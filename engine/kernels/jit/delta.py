@@ -17,6 +17,12 @@ from engine.kernels.jit.launch import MIN_DOT, innermost_contiguous, on_device, 
 
 SMALL, LARGE = 16, 64
 """Rows of a block; the root is in none. Up to SMALL rows are one small block, more are large ones."""
+STEP = 64
+"""Key dimensions of a step of the first kernel."""
+ONE_BLOCK, BLOCKS = (64, 32), (64, 64, 32, 32)
+"""Value columns of a program of each kernel, in the order of their launch."""
+COUPLE_REGISTERS = 128
+"""Of a thread, at most: four programs of ``_couple`` then share a multiprocessor."""
 
 
 @triton.jit
@@ -79,20 +85,14 @@ def tree_delta(
     u: Tensor | None = None,
     decay: Tensor | None = None,
     tiles: Sequence[int] | None = None,
-    warps: Sequence[int] = (4, 4, 4, 4),
-    chunk: int | None = None,
     fine: bool | None = None,
-    registers: Sequence[int | None] = (None, None, None, None),
 ) -> tuple[Tensor, TreeSolution]:
     """``engine.kernels.delta.tree_delta``.
 
     Args:
         tiles: value columns of a program of each kernel, in the order of their launch: two kernels for one
             block of rows, four for more.
-        warps: of 32 threads, a program of each.
-        chunk: key dimensions of a step of the first kernel.
         fine: multiply as exactly as float32 needs it; by default where ``v`` is float32.
-        registers: of a thread of each kernel, at most.
 
     The defaults are what was fastest on an H200 with 48 heads (``sweep_delta.py``).
     """
@@ -109,8 +109,7 @@ def tree_delta(
     single, padded, pairs = blocks <= 1, blocks * block, blocks * (blocks + 1) // 2
     BDK = max(MIN_DOT, power_of_two(DK))
     widest = max(MIN_DOT, power_of_two(DV))
-    tiles = [min(size, widest) for size in tiles or (64, 32, 32, 32)]
-    chunk = chunk or (64 if single else 32)
+    tiles = [min(size, widest) for size in tiles or (ONE_BLOCK if single else BLOCKS)]
     columns = [triton.cdiv(DV, size) for size in tiles]
     group, tensors = HV // HK, (q, k, v, g, beta, visible, state, out, u, decay)
     strides = q.stride(0), q.stride(1), k.stride(0), k.stride(1), v.stride(0), v.stride(1), g.stride(0)
@@ -131,26 +130,26 @@ def tree_delta(
         tasks = HV * blocks + HV * columns[0] * (1 + 2 * blocks) + HK * blocks * (blocks + 2)
         _prepare[(tasks,)](
             *tensors, inverses, gammas, similar, scores, base, to_root, *strides, beta.stride(0), R, HV, HK,
-            blocks, columns[0], group, DK, DV, BDK, min(chunk, BDK), tiles[0], block, single,
-            fine, num_warps=warps[0], num_stages=1, maxnreg=registers[0],
+            blocks, columns[0], group, DK, DV, BDK, min(STEP, BDK), tiles[0], block, single,
+            fine, num_warps=4, num_stages=1,
         )  # fmt: skip
         if single:
             _solve[(columns[1], HV)](
                 v, g, beta, out, u, decay, inverses, gammas, scores, base, to_root, *v_beta, R, HV, HK,
-                group, DV, tiles[1], block, fine, num_warps=warps[1], maxnreg=registers[1],
+                group, DV, tiles[1], block, fine, num_warps=4,
             )  # fmt: skip
             return out, solution
         _couple[(blocks + columns[1], blocks, HV)](
             v, g, beta, visible, u, decay, inverses, similar, scores, couplings, weights, to_root, *v_beta,
-            R, HV, HK, blocks, group, DV, tiles[1], block, fine, num_warps=warps[1], maxnreg=registers[1],
+            R, HV, HK, blocks, group, DV, tiles[1], block, fine, num_warps=4,
+            maxnreg=None if fine else COUPLE_REGISTERS,
         )  # fmt: skip
         _substitute[(columns[2], HV)](
-            u, couplings, R, HV, blocks, DV, tiles[2], block, fine, num_warps=warps[2], num_stages=2,
-            maxnreg=registers[2],
+            u, couplings, R, HV, blocks, DV, tiles[2], block, fine, num_warps=4, num_stages=2,
         )  # fmt: skip
         _outputs[(columns[3], HV, blocks)](
             g, out, u, decay, weights, base, to_root, R, HV, blocks, group, DV, tiles[3], block,
-            fine, num_warps=warps[3], num_stages=2, maxnreg=registers[3],
+            fine, num_warps=4, num_stages=2,
         )  # fmt: skip
     return out, solution
 

@@ -43,15 +43,14 @@ def test_tree_delta_of_a_large_tree() -> None:
     assert error < 5e-6, name
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"chunk": 16, "tiles": (32, 16, 16, 32)},
-        {"chunk": 128, "tiles": (16, 32, 32, 16)},
-    ],
-)
-def test_tree_delta_launched_otherwise(options: dict[str, Any]) -> None:
-    kernels = SimpleNamespace(**vars(KERNELS) | {"tree_delta": partial(KERNELS.tree_delta, **options)})
+def test_tree_delta_of_keys_read_in_steps() -> None:
+    name, error = worst(check_delta(KERNELS, "cpu", 70, (1, 1), (80, 16), seed=1))
+    assert error < 5e-6, name
+
+
+@pytest.mark.parametrize("tiles", [(32, 16, 16, 32), (16, 32, 32, 16)])
+def test_tree_delta_launched_otherwise(tiles: tuple[int, ...]) -> None:
+    kernels = SimpleNamespace(**vars(KERNELS) | {"tree_delta": partial(KERNELS.tree_delta, tiles=tiles)})
     name, error = worst(check_delta(kernels, "cpu", 150, HEADS, DIMS, seed=1))
     assert error < 5e-6, name
 
