@@ -29,13 +29,15 @@ from ddtree_tui.examples import GENERAL_KINDS
 from ddtree_tui.inbox import Inbox
 from ddtree_tui.log_file import new_log_path
 from engine.diagnosis.ranking import diagnose
-from engine.events import AnyEvent, Loaded
+from engine.events import AnyEvent, Loaded, Round
 from engine.faults.catalogue import FAULTS
 from engine.settings import DTYPES, DecodeSettings, LoadSettings, Message
 from engine.train.progress import Progress
 
 BUDGETS = (4, 64)
 TEMPERATURES = (0.0, 0.8)
+LONG = {"stop-in-path": 256}
+"""Tokens of answers in which a fault shows at the end only."""
 NEEDED = 0.95
 """Of the runs with a fault, so many must have it named first."""
 
@@ -83,17 +85,21 @@ class Runs:
         """The run of a healthy case, also against mode ``ar``."""
         settings = msgspec.structs.replace(case.settings, oracle="full")
         ar = msgspec.structs.replace(settings, mode="ar")
-        events = self._patient.answer(case.messages, settings)
         rival = self._kept(Case(case.prompt, ar))
+        events = rival if case.settings.mode == "ar" else self._patient.answer(case.messages, settings)
         answers: list[Answer] = [told(0, Way("subject", settings), events), told(0, Way("beside", ar), rival)]
         seen = [answer.seen for answer in compared(answers, self._dtype)]
         return trial(case.key, ("",), diagnose(seen[:1]), events, events)
+
+    def rounds(self, prompt: Prompt, settings: DecodeSettings) -> int:
+        """How many a healthy answer takes."""
+        return sum(isinstance(event, Round) for event in self._without_faults(Case(prompt, settings)))
 
     def _without_faults(self, case: Case) -> list[AnyEvent]:
         return self._kept(Case(case.prompt, msgspec.structs.replace(case.settings, oracle="full", inject=())))
 
     def _kept(self, case: Case) -> list[AnyEvent]:
-        key = f"{case.key} {case.settings.mode}"
+        key = f"{case.key} {case.settings.mode} {case.settings.max_new_tokens}"
         if key not in self._healthy:
             while len(self._healthy) >= 64:
                 del self._healthy[next(iter(self._healthy))]
@@ -108,12 +114,14 @@ def fault_cases(
     for prompt, settings in _asked(prompts, loaded, limit):
         for name in names or FAULTS:
             if plantable(name, settings, loaded):
-                yield Case(prompt, settings, (name,))
+                tokens = max(settings.max_new_tokens, LONG.get(name, 0))
+                yield Case(prompt, msgspec.structs.replace(settings, max_new_tokens=tokens), (name,))
 
 
-def pair_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int, names: Sequence[str]) -> Iterator[Case]:
-    """Every two faults, each in another prompt than the last one."""
-    asked = [*_asked(prompts, loaded, limit)]
+def pair_cases(
+    asked: Sequence[tuple[Prompt, DecodeSettings]], loaded: Loaded, names: Sequence[str]
+) -> Iterator[Case]:
+    """Every two faults, each in another answer than the last one."""
     pairs = [
         pair
         for pair in itertools.combinations(names or FAULTS, 2)
@@ -121,7 +129,8 @@ def pair_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int, names: Seq
     ]
     for number, pair in enumerate(pairs):
         prompt, settings = asked[number % len(asked)]
-        yield Case(prompt, settings, pair)
+        tokens = max(settings.max_new_tokens, *(LONG.get(name, 0) for name in pair))
+        yield Case(prompt, msgspec.structs.replace(settings, max_new_tokens=tokens), pair)
 
 
 def healthy_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[Case]:
@@ -147,11 +156,22 @@ def healthy_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iter
 
 def together(one: str, other: str) -> bool:
     """Whether two faults can show in one run: not where the first leaves nothing for the second to act on."""
-    return not any(hidden & {one, other} and name in (one, other) for name, hidden in HIDES.items())
+    kinds = {FAULTS[name].rounds for name in (one, other)} - {"any"}
+    hidden = one in HIDES.get(other, ()) or other in HIDES.get(one, ())
+    return len(kinds) < 2 and not hidden
 
 
-HIDES: dict[str, frozenset[str]] = {}
+HIDES: dict[str, frozenset[str]] = {
+    # The whole pass is another: it has no convolution of its own, and one state for all of the tree.
+    "naive-verify": frozenset({"conv-siblings", "state-during-verify", "wrong-leaf"}),
+    # The features are of other layers altogether.
+    "tap-layers": frozenset({"tap-norm"}),
+    # The answer ends in its second round.
+    "not-finite": frozenset({"path-not-closed", "stop-in-path"}),
+}
 """Fault -> faults of which nothing is left beside it."""
+LEAST_ROUNDS = 3
+"""Of the healthy answers in which two faults are planted, so that both have something to act on."""
 
 
 def _asked(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[tuple[Prompt, DecodeSettings]]:
@@ -254,13 +274,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         loaded = patient.load(load)
         prompts = prompts_for(options.model, options.prompts)
         limit, names = options.max_new_tokens, options.fault
+        runs = Runs(patient, loaded.target.dtype)
         if options.what == "healthy":
             cases = [*healthy_cases(prompts, loaded, limit)]
+        elif options.what == "faults":
+            cases = [*fault_cases(prompts, loaded, limit, names)]
         else:
-            make_cases = fault_cases if options.what == "faults" else pair_cases
-            cases = [*make_cases(prompts, loaded, limit, names)]
+            asked = [one for one in _asked(prompts, loaded, limit) if runs.rounds(*one) >= LEAST_ROUNDS]
+            cases = [*pair_cases(asked, loaded, names)]
         first, every = options.share
-        runs = Runs(patient, loaded.target.dtype)
         make = runs.healthy if options.what == "healthy" else runs.trial
         trials = run_cases(cases[first::every], Results(options.out), make, Progress(options.what))
     return tell(options.what, trials, time.monotonic() - began)

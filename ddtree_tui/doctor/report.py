@@ -141,7 +141,7 @@ def make_report(
         drafter=told.drafter.name if told and told.drafter else None,
         device=told.device if told else "unknown",
         lines=[line if with_text else msgspec.structs.replace(line, text="") for line in lines],
-        answers=[_answer(answer) for answer in answers],
+        answers=[numbers_of(answer) for answer in answers],
         causes=[_cause(one, secrets) for one in diagnosis.causes],
         points_to=[*diagnosis.points_to],
         beside=[*_beside(answers)],
@@ -215,7 +215,8 @@ def _evidence(value: Any, secrets: Sequence[str]) -> Any:
     return value
 
 
-def _answer(answer: Answer) -> AnswerReport:
+def numbers_of(answer: Answer) -> AnswerReport:
+    """An answer in numbers."""
     finished, checked, failed = answer.finished, answer.seen.checked, answer.seen.failed
     rounds = answer.rounds
     committed = sum(one.acceptance_length for one in rounds)
@@ -253,8 +254,8 @@ def _beside(answers: Sequence[Answer]) -> Iterable[BesideReport]:
         yield BesideReport(
             sick=sick.seen.name,
             healthy=healthy.seen.name,
-            sick_acceptance=_answer(sick).acceptance,
-            healthy_acceptance=_answer(healthy).acceptance,
+            sick_acceptance=numbers_of(sick).acceptance,
+            healthy_acceptance=numbers_of(healthy).acceptance,
             parted=None if ours == theirs else parted,
             contaminated=contamination(sick.rounds) if sick.way.settings.verify == "naive" else "",
         )

@@ -14,6 +14,9 @@ import msgspec
 from engine.diagnosis.ranking import Diagnosis
 from engine.events import AnyEvent, Failed, Finished, Prefilled, Round
 
+DIGITS_OF_SUMS = 4e-4
+"""Of logits and log-probabilities, which events have with four decimals."""
+
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """Attributes:
@@ -51,11 +54,12 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the round that is named is the first one affected.
 
         What a round commits shows in the next one's events, so the round before the first that differs is
-        right too. A cause that does not depend on rounds names none; one that shows before it makes a
-        difference to any event is right to be early only where nothing differs at all.
+        right too. A cause that names no round is there from the start on.
         """
-        if self.round is None or self.affected is None:
-            return self.round is None or not self.touched
+        if self.round is None:
+            return self.affected in (None, 0)
+        if self.affected is None:
+            return not self.touched
         return self.affected - 1 <= self.round <= self.affected
 
 
@@ -91,25 +95,34 @@ def trial(
 def first_affected(sick: Sequence[AnyEvent], healthy: Sequence[AnyEvent]) -> int | None:
     """The first round whose tree, choices or path are not those of the healthy run; None if none is.
 
-    The same computation gives the same bits, so what differs by a digit was affected.
+    Where buffers lie in memory changes float32 sums in their last digits; what differs by more was affected.
     """
     theirs = [event for event in healthy if isinstance(event, Round)]
     for number, round_ in enumerate(event for event in sick if isinstance(event, Round)):
-        if number >= len(theirs) or _essence(round_) != _essence(theirs[number]):
+        if number >= len(theirs) or not _alike(round_, theirs[number]):
             return number
     ours = sum(isinstance(event, Round) for event in sick)
     return ours if ours < len(theirs) else None
 
 
-def _essence(round_: Round) -> tuple[Any, ...]:
+def _alike(one: Round, other: Round) -> bool:
     """All but times."""
-    nodes, target = round_.nodes, round_.target
+    return _tokens(one) == _tokens(other) and all(
+        abs(a - b) <= DIGITS_OF_SUMS for a, b in zip(_numbers(one), _numbers(other), strict=True)
+    )
+
+
+def _tokens(round_: Round) -> tuple[Any, ...]:
+    nodes = round_.nodes
     return (
         (round_.position, round_.root_id),
-        (nodes.ids, nodes.parents, nodes.depths, nodes.logprobs, nodes.ranks),
-        (target.ids, target.logprobs, target.gaps),
+        (nodes.ids, nodes.parents, nodes.depths, nodes.ranks, round_.target.ids),
         (round_.accepted, round_.committed_ids),
     )
+
+
+def _numbers(round_: Round) -> list[float]:
+    return [*round_.nodes.logprobs, *round_.target.logprobs, *round_.target.gaps]
 
 
 def _prompt(events: Sequence[AnyEvent]) -> object:

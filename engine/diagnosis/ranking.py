@@ -55,9 +55,22 @@ class Seen:
 
     @property
     def wrong(self) -> bool:
-        """Whether its text is not the target's own."""
+        """Whether its text is not the target's own, or what the engine holds not what the text makes."""
         told = self.checked is not None and self.checked.verdict == "defect"
         return told or bool(self.differs) or any(one.verdict == "defect" for one in self.divergences)
+
+    @property
+    def only_features(self) -> bool:
+        """Whether nothing is wrong but what the drafter is given, which costs speed and no text."""
+        checked = self.checked
+        return (
+            checked is not None
+            and checked.defects == 0
+            and checked.layer is not None
+            and checked.layer.what == "features"
+            and not self.differs
+            and all(one.verdict != "defect" for one in self.divergences)
+        )
 
     @property
     def compared(self) -> bool:
@@ -157,7 +170,10 @@ def diagnose(answers: Sequence[Seen], general: Iterable[Finding] = ()) -> Diagno
     failed = next((answer.failed for answer in answers if answer.failed is not None), None)
     roots = [one for one in causes if not one.follows and one.severity != "note"]
     real = [one for one in roots if one.cause.name not in SYMPTOMS]
-    explained = any(one.cause.area in _CHANGES_TEXT for one in real)
+    areas = {one.cause.area for one in real}
+    explained = bool(areas & _CHANGES_TEXT) or (
+        "drafter" in areas and all(answer.only_features for answer in wrong)
+    )
     points_to = _pointed_to(wrong)
 
     def told(health: Health, verdict: str) -> Diagnosis:

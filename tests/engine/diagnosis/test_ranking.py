@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +52,18 @@ def test_drafter_explains_acceptance_but_no_text() -> None:
     assert diagnosis.health == "unknown"
     assert "cause unknown" in diagnosis.verdict
     assert "mask-id" in diagnosis.verdict
+
+
+def test_features_that_differ_cost_speed_and_no_text() -> None:
+    layer = LayerCheck(
+        layer=1, kind="linear_attention", what="features", round=None, error=0.9, tolerance=1e-5
+    )
+    checked = msgspec.structs.replace(HEALTHY, verdict="defect", layer=layer)
+    assert diagnose([Seen("run", (finding("tap-layers", 0),), checked=checked)]).health == "slow"
+    alone = diagnose([Seen("run", checked=checked)])
+    assert alone.health == "unknown"
+    assert alone.points_to == ("tap-layers", "tap-norm")
+    assert "tap-layers or tap-norm" in alone.verdict
 
 
 def test_two_faults_are_both_named() -> None:

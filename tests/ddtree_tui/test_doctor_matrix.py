@@ -1,0 +1,167 @@
+"""The doctor is right: a sample of what ``python -m ddtree_tui.doctor.matrix`` measures in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from make_recording import conversation
+
+from ddtree_tui.bench.prompts import demo_prompts
+from ddtree_tui.doctor.answers import told
+from ddtree_tui.doctor.field_guide import Example, guide
+from ddtree_tui.doctor.matrix import (
+    BUDGETS,
+    TEMPERATURES,
+    Results,
+    Runs,
+    fault_cases,
+    fault_summary,
+    healthy_cases,
+    pair_cases,
+    tell,
+    together,
+)
+from ddtree_tui.doctor.patient import Patient
+from ddtree_tui.doctor.trial import Trial, first_affected
+from ddtree_tui.doctor.ways import Way
+from ddtree_tui.engine_process import EngineProcess
+from ddtree_tui.inbox import Inbox
+from engine.causes import CAUSES
+from engine.diagnosis.ranking import diagnose
+from engine.events import Loaded, Round
+from engine.faults.catalogue import FAULTS
+from engine.settings import DecodeSettings, LoadSettings
+
+TOKENS = 20
+SAMPLE = ("mask-id", "conv-siblings", "wrong-leaf")
+TRIAL = Trial(
+    key="a",
+    faults=["wrong-leaf"],
+    first="wrong-leaf",
+    named=["wrong-leaf", "calibration"],
+    health="garbled",
+    verdict="Garbled by wrong-leaf.",
+    round=2,
+    affected=3,
+    touched=True,
+    tokens=20,
+    rounds=5,
+)
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Patient, Loaded]]:
+    inbox = Inbox()
+    with EngineProcess(inbox.put, tmp_path_factory.mktemp("engine") / "log") as engine:
+        asked = Patient(engine, inbox)
+        yield asked, asked.load(LoadSettings(device="cpu"))
+
+
+def test_sampled_faults_are_named_first_with_their_round(patient: tuple[Patient, Loaded]) -> None:
+    asked, loaded = patient
+    runs = Runs(asked, loaded.target.dtype)
+    cases = list(fault_cases(demo_prompts(2)[1:], loaded, TOKENS, SAMPLE))
+    assert len(cases) == 2 * len(SAMPLE)
+    for case in cases[: len(SAMPLE)]:
+        one = runs.trial(case)
+        assert one.touched
+        assert one.named_first, one
+        assert one.round_right, one
+        assert one.health in ("garbled", "slow")
+
+
+def test_two_sampled_faults_are_both_named(patient: tuple[Patient, Loaded]) -> None:
+    asked, loaded = patient
+    settings = DecodeSettings(max_new_tokens=TOKENS)
+    (case,) = pair_cases([(demo_prompts(2)[1], settings)], loaded, ("mask-id", "wrong-leaf"))
+    one = Runs(asked, loaded.target.dtype).trial(case)
+    assert one.all_named
+    assert "mask-id" in one.verdict
+    assert "wrong-leaf" in one.verdict
+
+
+def test_sampled_healthy_runs_raise_no_alarm(patient: tuple[Patient, Loaded]) -> None:
+    asked, loaded = patient
+    runs = Runs(asked, loaded.target.dtype)
+    cases = list(healthy_cases(demo_prompts(2), loaded, TOKENS))
+    assert len(cases) == 2 * len(TEMPERATURES) * (2 + len(BUDGETS))
+    assert {case.settings.mode for case in cases} == {"ar", "chain", "tree"}
+    for case in cases[2::5]:
+        assert runs.healthy(case).health == "healthy", case
+
+
+def test_a_trial_is_right_or_not() -> None:
+    assert TRIAL.named_first
+    assert TRIAL.round_right
+    cases = ((3, 3, True), (4, 3, False), (1, 3, False), (None, 3, False), (None, 0, True), (2, None, False))
+    for round_, affected, right in cases:
+        assert msgspec.structs.replace(TRIAL, round=round_, affected=affected).round_right == right
+    assert not msgspec.structs.replace(TRIAL, first="mask-id").named_first
+    assert not msgspec.structs.replace(TRIAL, faults=["wrong-leaf", "mask-id"]).all_named
+
+
+def test_the_first_round_that_differs() -> None:
+    events = conversation(2, rounds=10)
+    assert first_affected(events, events) is None
+    changed = [
+        msgspec.structs.replace(
+            event,
+            nodes=msgspec.structs.replace(
+                event.nodes, logprobs=[value - 1e-3 for value in event.nodes.logprobs]
+            ),
+        )
+        if isinstance(event, Round) and event.index >= 6
+        else event
+        for event in events
+    ]
+    assert first_affected(changed, events) == 6
+    shorter = [event for event in events if not (isinstance(event, Round) and event.index >= 4)]
+    assert first_affected(shorter, events) == 4
+
+
+def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    results = Results(path)
+    results.add(TRIAL)
+    results.add(msgspec.structs.replace(TRIAL, key="b"))
+    path.write_bytes(path.read_bytes()[:-20])
+    again = Results(path)
+    assert list(again.trials) == ["a"]
+    again.add(msgspec.structs.replace(TRIAL, key="b"))
+    assert list(Results(path).trials) == ["a", "b"]
+
+
+def test_what_is_not_good_enough_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    good = [msgspec.structs.replace(TRIAL, key=str(number)) for number in range(20)]
+    assert tell("faults", good, 1.0) == 0
+    missed = msgspec.structs.replace(TRIAL, first="mask-id", named=["mask-id"])
+    assert tell("faults", [*good[:-1], missed], 1.0) == 0  # 19 of 20
+    assert tell("faults", [*good[:-2], missed, missed], 1.0) == 1
+    overlooked = msgspec.structs.replace(TRIAL, health="healthy", named=[], first="")
+    assert tell("faults", [*good, overlooked], 1.0) == 1
+    assert "overlooked" not in capsys.readouterr().out
+    untouched = msgspec.structs.replace(overlooked, touched=False)
+    assert fault_summary([untouched])["wrong-leaf"]["without effect"] == 1
+    assert tell("healthy", [msgspec.structs.replace(TRIAL, health="unknown")], 1.0) == 1
+
+
+def test_pairs_that_cannot_be_are_left_out() -> None:
+    device = next(name for name, fault in FAULTS.items() if fault.rounds == "device")
+    host = next(name for name, fault in FAULTS.items() if fault.rounds == "host")
+    assert not together(device, host)
+    assert together("mask-id", "wrong-leaf")
+    assert not together("wrong-leaf", "naive-verify")
+
+
+def test_field_guide_has_a_section_for_every_cause() -> None:
+    events = conversation(1, rounds=5)
+    answer = told(0, Way("subject", DecodeSettings(inject=("wrong-leaf",))), events)
+    example = Example("wrong-leaf", "What [is] this?", answer, answer, diagnose([answer.seen]))
+    page = guide({"wrong-leaf": example})
+    assert all(f"\n### {name}\n" in page and f"](#{name})" in page for name in CAUSES)
+    assert "What \\[is\\] this?" in page
+    assert FAULTS["wrong-leaf"].plants in page.replace("\\", "")
+    assert page.count("no example") == len(CAUSES) - 1
