@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from ddtree_tui import __version__, exit_codes
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
+from ddtree_tui.check.options import CHECK_DESCRIPTION, add_check_options
 from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.doctor.options import DOCTOR_DESCRIPTION, add_doctor_options
 from ddtree_tui.export.formats import FORMATS
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
         "       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s doctor [FILE] [options]\n"
+        "       %(prog)s check [FILE] [options]\n"
         "       %(prog)s models [--model NAME]\n"
         "       %(prog)s config [--print | --path]",
         description="Decode with draft trees and watch every round. Without a command, opens the app.",
@@ -233,6 +235,29 @@ def build_parser() -> argparse.ArgumentParser:
     _add_sampling(sampling)
     diagnosis = doctor.add_argument_group("diagnosis")
     add(diagnosis, "--inject", action="append", metavar="NAME", help="plant a fault; see --list-faults")
+    _add_diagnosis(diagnosis)
+
+    check = commands.add_parser(
+        "check",
+        help="say whether an answer is what the target alone writes",
+        usage="%(prog)s [FILE | --prompt TEXT] [options]",
+        description=CHECK_DESCRIPTION,
+        **looks,
+    )
+    check.set_defaults(command="check")
+    add_check_options(check)
+    _add_messages(check)
+    _add_models(check)
+    decoding = check.add_argument_group("decoding")
+    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, "tree"))
+    _add_budget(decoding)
+    _add_verification(decoding)
+    _add_thinking(decoding)
+    sampling = check.add_argument_group("sampling")
+    _add_temperature(sampling)
+    _add_sampling(sampling)
+    diagnosis = check.add_argument_group("diagnosis")
+    _add_faults(diagnosis)
     _add_diagnosis(diagnosis)
 
     models = commands.add_parser(
@@ -489,6 +514,7 @@ COMMANDS = (
     "stats",
     "bench",
     "doctor",
+    "check",
     "models",
     "config",
 )

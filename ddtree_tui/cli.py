@@ -17,6 +17,7 @@ from ddtree_tui import exit_codes
 from ddtree_tui.arguments import build_parser, refuse_unknown_options
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
+from ddtree_tui.check.options import CheckOptions
 from ddtree_tui.config import Config, with_looks
 from ddtree_tui.config_command import ConfigOptions, run_config
 from ddtree_tui.config_file import read_config
@@ -46,6 +47,7 @@ Options = (
     | ExportOptions
     | StatsOptions
     | DoctorOptions
+    | CheckOptions
     | ConfigOptions
     | ServeOptions
 )
@@ -85,6 +87,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.doctor.command import run_doctor
 
             return run_doctor(options)
+        if isinstance(options, CheckOptions):
+            from ddtree_tui.check.command import run_check
+
+            return run_check(options)
         if isinstance(options, ModelsOptions):
             loading = True  # what can be wrong here is what would be wrong then
             return run_models(options)
@@ -137,6 +143,8 @@ def parse(argv: Sequence[str]) -> Options:
     decode.check()
     if given["command"] == "doctor":
         return _doctor_options(given, load, decode)
+    if given["command"] == "check":
+        return _check_options(given, load, decode)
     if given["command"] == "race":
         return _race_options(given, load, decode)
     common = _common_options(given)
@@ -218,6 +226,31 @@ def _doctor_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSet
         with_text=given.get("with_text", False),
         json=given.get("json", False),
         list_faults=given.get("list_faults", False),
+        debug=common["debug"],
+    )
+
+
+def _check_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSettings) -> CheckOptions:
+    run = Path(given["file"]) if "file" in given else None
+    asked = {"prompt", "prompt_file", "messages"} & given.keys()
+    if run is not None and asked:
+        raise EngineError("usage", "There are a recorded run and a prompt.", "Give one of them.")
+    if run is None and not asked:
+        raise EngineError("usage", "There is nothing to check.", "Give a recorded run, or --prompt TEXT.")
+    if under_torchrun() or (load.tp or 1) > 1:
+        raise EngineError(
+            "usage", "A check needs the target in one process.", "Leave --tp and torchrun away."
+        )
+    common = _common_options(given)
+    return CheckOptions(
+        load=load,
+        decode=decode,
+        log_path=common["log_path"],
+        chosen=bool({"model", "drafter"} & given.keys()),
+        messages=_messages(given) if asked else None,
+        run=run,
+        sequential=given.get("sequential", False),
+        json=given.get("json", False),
         debug=common["debug"],
     )
 

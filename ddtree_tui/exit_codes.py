@@ -14,7 +14,7 @@ BROKEN_PIPE = 141
 
 MEANINGS = {
     OK: "the answer is complete",
-    ENGINE_FAILED: "the engine failed while it answered; doctor: not healthy, or not known to be",
+    ENGINE_FAILED: "the engine failed while it answered; doctor, check: not healthy, or not known to be",
     BAD_INPUT: "an option, a setting or the prompt is not valid",
     NOT_LOADED: "the models could not be loaded, or are not usable",
     TRACE_FAILED: "a trace could not be read, or a file not be written",

@@ -8,9 +8,11 @@ import sys
 from typing import Protocol, TextIO
 
 from ddtree_tui import exit_codes
+from ddtree_tui.check.text import details, headline
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import escape
 from ddtree_tui.inbox import Inbox
+from ddtree_tui.labels import Labels
 from ddtree_tui.options import GenerateOptions
 from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
@@ -19,7 +21,19 @@ from ddtree_tui.status_line import StatusLine
 from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round, Tokens, encode_event
+from engine.events import (
+    AnyEvent,
+    Checked,
+    Checking,
+    Failed,
+    Finished,
+    Loaded,
+    Loading,
+    Prefilled,
+    Round,
+    Tokens,
+    encode_event,
+)
 from engine.settings import DecodeSettings
 from engine.text_stream import TextStream
 from engine.trace import TraceWriter
@@ -94,7 +108,9 @@ class _Session:
                     if planted := self.options.decode.inject:
                         self.status.say(f"FAULT PLANTED: {', '.join(planted)}. Expect garbled text.")
                     self.engine.send(self.question)
-                case Finished():
+                case Finished() if self.options.decode.oracle == "off":
+                    return self._code(exit_codes.OK)
+                case Checked():
                     return self._code(exit_codes.OK)
                 case Failed():
                     self.status.error(item, self.options.debug)
@@ -159,6 +175,7 @@ class _TextOutput:
         self._tags = options.show_thinking
         self._wrong = _wrong(options.decode)
         self._vocabulary = SeenVocabulary()
+        self._labels = Labels(self._vocabulary)
         self._stream = TextStream(self._vocabulary)
         self._thought = self._answered = 0
         """Characters of thinking and answer written so far."""
@@ -185,6 +202,11 @@ class _TextOutput:
                 self._write_answer(event.text)
                 self._end_line()
                 self._status.summary(event, self._wrong)
+            case Checking():
+                self._status.show(f"{event.stage}: {event.done} of {event.total} ...")
+            case Checked():
+                self._status.clear()
+                self._status.checked(event, self._labels)
             case Failed():
                 self._end_line()
 
@@ -245,6 +267,15 @@ class _Status(StatusLine):
         ]
         parts += wrong
         self.write(f"[{', '.join(parts)}]\n")
+
+    def checked(self, event: Checked, labels: Labels) -> None:
+        """The oracle's verdict; with a defect the numbers too."""
+        if self._quiet and event.verdict != "defect":
+            return
+        rows = [headline(event)]
+        if event.verdict == "defect":
+            rows += details(event, lambda token_id: labels(token_id)[0])
+        self.write("".join(f"[{row}]\n" for row in rows))
 
 
 def _wrong(settings: DecodeSettings) -> list[str]:

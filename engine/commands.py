@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from engine.divergence import Choice
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
 
@@ -50,6 +51,20 @@ class Race(Command, frozen=True):
     lanes: list[DecodeSettings]
 
 
+class Check(Command, frozen=True):
+    """Compare an answer with what the target alone writes; answered by ``checking``*, ``divergence``* and
+    ``checked``, or ``failed``.
+
+    ``choices``: of its tokens, from ``engine.divergence.choices``; ``settings``: it was decoded with;
+    ``sequential``: decode it one token at a time.
+    """
+
+    prompt_ids: list[int]
+    choices: list[Choice]
+    settings: DecodeSettings
+    sequential: bool = False
+
+
 class MeasureMemory(Command, frozen=True):
     """Report memory in use and its peak since the last such command; answered by ``memoryuse``."""
 
@@ -85,7 +100,18 @@ class Quit(Command, frozen=True):
 
 
 AnyCommand = (
-    Load | Generate | Race | MeasureMemory | MeasureFloor | Set | Pause | Resume | Step | Cancel | Quit
+    Load
+    | Generate
+    | Race
+    | Check
+    | MeasureMemory
+    | MeasureFloor
+    | Set
+    | Pause
+    | Resume
+    | Step
+    | Cancel
+    | Quit
 )
 
 _COMMAND = msgspec.json.Decoder(AnyCommand)

@@ -16,7 +16,7 @@ import torch
 from engine.control import Control
 from engine.decode import RunEvent, generate
 from engine.errors import EngineError
-from engine.events import Finished, Prefilled, Round
+from engine.events import Prefilled, Round
 from engine.model_shape import drafter_shape, target_shape
 from engine.pair import Pair
 from engine.place import HEADROOM, free_memory
@@ -77,9 +77,8 @@ def _alternate(runs: dict[int, Iterator[RunEvent]]) -> Iterator[tuple[int, RunEv
                     spent[lane] += event.ms.total
                 if isinstance(event, Prefilled | Round):
                     break
-                if isinstance(event, Finished):
-                    del runs[lane]
-                    break
+            else:
+                del runs[lane]
         except Exception as error:
             del runs[lane]
             yield lane, error

@@ -34,6 +34,7 @@ from engine.commands import (
     EXIT_RANKS,
     AnyCommand,
     Cancel,
+    Check,
     Generate,
     Load,
     MeasureFloor,
@@ -90,7 +91,7 @@ class EventPipe:
 class Job:
     """Something that takes a while and was asked for, and the reins of it if it is an answer."""
 
-    command: Load | Generate | Race | MeasureMemory | MeasureFloor
+    command: Load | Generate | Race | Check | MeasureMemory | MeasureFloor
     control: Control = field(default_factory=Control)
 
 
@@ -139,7 +140,7 @@ class Worker:
                 if isinstance(command, Quit):
                     break
                 with self._lock:
-                    if isinstance(command, Load | Generate | Race | MeasureMemory | MeasureFloor):
+                    if isinstance(command, Load | Generate | Race | Check | MeasureMemory | MeasureFloor):
                         job = Job(command)
                         if isinstance(command, Generate) and command.paused:
                             job.control.pause()
@@ -163,6 +164,8 @@ class Worker:
                 self._generate(job.command, job.control)
             case Race():
                 self._race(job.command, job.control)
+            case Check():
+                self._check(job.command, job.control)
             case MeasureMemory():
                 from engine.memory import memory_use
 
@@ -199,6 +202,21 @@ class Worker:
         for lane, event in race(pair, command.messages, command.lanes, control=control):
             told = self._failure(event) if isinstance(event, Exception) else event
             self._emit(Lane(t=time.monotonic() - self._job_started, lane=lane, event=told))
+
+    def _check(self, command: Check, control: Control) -> None:
+        pair = loaded(self._pair)
+        from engine.oracle.check import check
+
+        for event in check(
+            pair,
+            command.prompt_ids,
+            command.choices,
+            command.settings,
+            sequential=command.sequential,
+            control=control,
+        ):
+            t = time.monotonic() - self._job_started
+            self._emit(msgspec.structs.replace(event, t=t))
 
     def _fail(self, error: Exception) -> None:
         """Report and log ``error``."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
+from engine.control import Control
 from engine.errors import EngineError
 from engine.events import Checked, Checking, Divergence, Prefilled, Round
 from engine.observer import Observation, Observer, Start
@@ -12,7 +15,7 @@ from engine.oracle.answer import Answer
 from engine.oracle.calibration import calibrate
 from engine.oracle.layers import LayerChecks
 from engine.oracle.probe import Probe, take
-from engine.oracle.replay import Stretch, replay
+from engine.oracle.replay import PIECE, Stretch, replay
 from engine.oracle.sequential import decode_again
 from engine.oracle.tolerance import EXACT, known
 from engine.oracle.verdicts import Verdicts
@@ -63,7 +66,7 @@ class FullOracle(Observer):
             length = len(answer.text) - 1
             rounds = [*[None] * len(answer.prompt), *self._rounds_of(len(answer.prompt), length)]
             self._probes.append(take(self._start.pair.session, length, rounds, features=False))
-            yield from compare_all(self._start, answer, self._probes)
+            yield from compare_all(self._start.given, answer, self._probes, self._start.control)
         self._probes = []
 
     def _rounds_of(self, begin: int, end: int) -> list[int | None]:
@@ -79,29 +82,38 @@ class FullOracle(Observer):
 
 
 def compare_all(
-    start: Start, answer: Answer, probes: list[Probe], *, again: bool = False
+    pair: Pair,
+    answer: Answer,
+    probes: Sequence[Probe],
+    control: Control,
+    *,
+    sequential: bool = False,
 ) -> Iterator[Checking | Divergence | Checked]:
-    """Read the whole text with the target alone; the last event is ``checked``.
+    """Read a whole text with the target alone; the last event is ``checked``.
 
     Args:
-        again: also decode the text token by token to its end. Without it that is done as far as a divergence
-            needs it to be judged.
+        pair: as it was loaded.
+        probes: what was copied on the way, in order.
+        sequential: one token in a pass. Without it that is done as far as divergences have to be judged.
     """
     began = time.perf_counter()
-    target, control = start.given.target, start.control
-    if known(start.given) is None:
-        yield from calibrate(start.given, control)
-    tolerance = known(start.given) or EXACT  # not measured when cancelled, and then nothing is judged
+    target = pair.target
+    if known(pair) is None:
+        yield from calibrate(pair, control)
+    tolerance = known(pair) or EXACT  # not measured when cancelled, and then nothing is judged
     verdicts = Verdicts(tolerance.noise)
     layers = LayerChecks(target.layer_kinds, target.tapped, tolerance)
-    stretch = Stretch(0, len(answer.text) - 1, probes)
+    stretch = Stretch(0, len(answer.text) - 1, probes, most=1 if sequential else PIECE)
     yield from replay(target, answer, stretch, verdicts, layers, control)
-    sequential = again or bool(verdicts.divergences)
-    if sequential:
-        yield from decode_again(target, answer, verdicts, control, to_the_end=again)
+    if verdicts.divergences and not sequential:
+        sequential = True
+        yield from decode_again(target, answer, verdicts, control)
     yield from verdicts.divergences[:MOST_TOLD]
     seconds = time.perf_counter() - began
-    yield verdicts.checked("full", len(answer.choices), layers, seconds, sequential)
+    checked = verdicts.checked("full", len(answer.choices), layers, seconds, sequential)
+    if not checked.compared:
+        checked = msgspec.structs.replace(checked, reason="It was cancelled.")
+    yield checked
 
 
 def check_supported(pair: Pair) -> None:

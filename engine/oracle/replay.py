@@ -30,21 +30,23 @@ class Stretch:
         begin, end: it reads the tokens of the text from ``begin`` up to ``end``, which is not read.
         held: what the live caches held at ``begin``; None for the text's beginning.
         probes: taken within it, in order.
+        most: tokens of the answer in a pass.
     """
 
     begin: int
     end: int
     probes: Sequence[Probe]
     held: Held | None = None
+    most: int = PIECE
 
     def passes(self, prompt: int) -> Iterator[tuple[int, int]]:
         """Where each pass begins and ends."""
         borders = {prompt, self.end, *(probe.length for probe in self.probes)}
         begin = self.begin
         for border in sorted(border for border in borders if self.begin < border <= self.end):
-            while border - begin > PIECE and begin >= prompt:
-                yield begin, begin + PIECE
-                begin += PIECE
+            while border - begin > self.most and begin >= prompt:
+                yield begin, begin + self.most
+                begin += self.most
             yield begin, border
             begin = border
 

@@ -19,19 +19,13 @@ from engine.oracle.verdicts import Verdicts
 from engine.target import Target
 
 
-def decode_again(
-    target: Target, answer: Answer, verdicts: Verdicts, control: Control, *, to_the_end: bool
-) -> Iterator[Checking]:
-    """Judge the divergences of ``verdicts`` again, in order.
-
-    Args:
-        to_the_end: decode the whole answer; without it up to the first divergence that stays a defect.
-    """
+def decode_again(target: Target, answer: Answer, verdicts: Verdicts, control: Control) -> Iterator[Checking]:
+    """Judge the divergences of ``verdicts`` again, in order, up to the first one that stays a defect."""
     pending = {one.position: place for place, one in enumerate(verdicts.divergences)}
     reference = Reference(target)
     text, prompt, told = answer.text, len(answer.prompt), time.perf_counter()
-    begin, last = 0, len(text) if to_the_end else max(pending, default=0) + 1
-    for position in range(prompt, last):
+    begin, last = 0, max(pending)
+    for position in range(prompt, last + 1):
         if control.cancelled:
             return
         reading = reference.read(text[begin:position], 1)
@@ -39,11 +33,9 @@ def decode_again(
         if position in pending:
             choice = answer.choices[position - prompt]
             again = judge(reading.logits, position, [choice], answer.sampler, verdicts.noise)[0]
-            place = pending[position]
-            if again.verdict != "defect":
-                verdicts.undecided(place)
-            elif verdicts.divergences[place].verdict == "defect" and not to_the_end:
+            if again.verdict == "defect":
                 return
+            verdicts.undecided(pending[position])
         if time.perf_counter() - told > REPORT_SECONDS:
             told = time.perf_counter()
             yield Checking(stage="Decoding it again", done=position - prompt, total=last - prompt)

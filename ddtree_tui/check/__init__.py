@@ -1,0 +1,1 @@
+"""``ddtree-tui check``: is an answer what the target alone writes?"""
