@@ -72,7 +72,7 @@ STAND_IN = """
     Pair.session = Session()
     Pair.target = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
-    def generate(pair, messages, settings, *, control):
+    def generate(pair, messages, settings, *, control, plain=False):
         for index in range(10_000):
             now = control.before_round(settings)
             if now is None:
