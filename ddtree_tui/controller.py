@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from ddtree_tui.pair_choice import PairChoice
 from ddtree_tui.playback import Playback
 from ddtree_tui.problem import Problem, failure, silence
 from ddtree_tui.race.course import Race
-from ddtree_tui.recent import RecentPair, remember
-from ddtree_tui.round_player import RoundPlayer
-from ddtree_tui.run import Answer, Phase, Session, Viewpoint
-from ddtree_tui.setting_list import Limits
+from ddtree_tui.race.steward import Steward
+from ddtree_tui.run import Phase
+from ddtree_tui.setting_list import Limits, changed
+from ddtree_tui.showing import Showing
 from ddtree_tui.watchdog import Watchdog
 from engine.commands import (
     AnyCommand,
@@ -27,13 +28,10 @@ from engine.commands import (
     SettingValue,
     Step,
 )
-from engine.commands import (
-    Race as RaceCommand,
-)
-from engine.control import LIVE_SETTINGS, no_drafter
+from engine.control import LIVE_SETTINGS
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded
-from engine.settings import DecodeSettings, LoadSettings, Message, Mode
+from engine.settings import DecodeSettings, LoadSettings, Message
 
 
 class Engine(Protocol):
@@ -46,18 +44,16 @@ class Engine(Protocol):
     def stop(self) -> None: ...
 
 
-class Controller:
+class Controller(Showing):
     """Exactly one of ``engine`` and ``playback`` is given.
 
     Attributes:
         settings: what the next run starts with; live ones also hold for the rounds to come.
-        load: the pair that is loaded, or is being loaded.
         waiting: a prompt sent before the models were loaded.
         paused: the run waits between two rounds, or the recording's clock stands still.
         system: the message in front of every conversation, from the next run on.
         hold: the engine waits for the user before every round.
-        player: shows rounds that are there already one after the other.
-        race: the one under way, or the last one.
+        steward: looks after races.
         listener: is told of every event once it is taken in.
         notices: sentences to be shown in passing; whoever shows them takes them out.
     """
@@ -72,21 +68,15 @@ class Controller:
         load: LoadSettings | None = None,
         recent: Path | None = None,
     ) -> None:
+        super().__init__(playback)
         self.settings = settings
         self.listener: Callable[[AnyEvent], object] | None = None
-        self.load = load or LoadSettings()
-        self._load_before: LoadSettings | None = None
-        self._recent = recent
-        self._mode_before: Mode | None = None
-        self.session = Session()
-        self.viewpoint = Viewpoint()
+        self._pair = PairChoice(load or LoadSettings(), recent)
         self.waiting: str | None = None
         self.system: str | None = None
-        self.race: Race | None = None
+        self.steward = Steward(self._send)
         self.hold = False
-        self.player = RoundPlayer()
         self._engine = engine
-        self._playback = playback
         self._log_path = log_path
         self.watchdog = Watchdog()
         self._paused = False
@@ -99,9 +89,14 @@ class Controller:
     # What is going on
 
     @property
-    def playback(self) -> Playback | None:
-        """The recording, if one is shown."""
-        return self._playback
+    def load(self) -> LoadSettings:
+        """The pair that is loaded, or is being loaded."""
+        return self._pair.load
+
+    @property
+    def race(self) -> Race | None:
+        """The one under way, or the last one."""
+        return self.steward.race
 
     @property
     def paused(self) -> bool:
@@ -111,23 +106,7 @@ class Controller:
     def busy(self) -> bool:
         """Whether an answer or a race is under way, or a prompt waits for the models."""
         waits = self.session.running or self.waiting is not None
-        return self._playback is None and (waits or self.racing)
-
-    @property
-    def racing(self) -> bool:
-        """Whether a race is under way."""
-        return self.race is not None and not self.race.over
-
-    @property
-    def shown(self) -> int | None:
-        """The shown round's number in ``session.rounds``; None before the first."""
-        return self.viewpoint.index(len(self.session.rounds))
-
-    @property
-    def shown_answer(self) -> Answer | None:
-        """The answer that the shown round is of; before the first round the newest."""
-        index = self.shown
-        return self.session.answer if index is None else self.session.rounds.place(index)[0]
+        return self._playback is None and (waits or self.steward.racing)
 
     @property
     def state(self) -> tuple[str, str]:
@@ -160,7 +139,7 @@ class Controller:
 
     def tick(self, now: float) -> bool:
         """Take in the events that have come; whether anything has changed."""
-        moved = self._play(now)
+        moved = self.play_on(now)
         if self._playback is not None:
             was_playing = self._playback.playing
             events = self._playback.due(now)
@@ -169,7 +148,8 @@ class Controller:
         assert self._engine is not None
         events = self._engine.drain()
         self._apply(events)
-        waiting = self.racing or (self.session.running and not self._paused)
+        racing = self.steward.racing and not self.steward.paused
+        waiting = racing or (self.session.running and not self._paused)
         if self.watchdog.look(now, waiting=waiting, heard=bool(events)):
             self._problems.append(silence(self.watchdog.patience, self._log_path))
         for error in self._engine.problems():
@@ -179,27 +159,9 @@ class Controller:
                 self.tell("The trace has ended", error.message, error.hint)
         return bool(events) or bool(self._problems) or bool(self.notices) or moved
 
-    def _play(self, now: float) -> bool:
-        """Show the round that is next in turn while rounds are played; whether it is another one."""
-        rounds = self.session.rounds
-
-        def ms_of(index: int) -> float:
-            answer, number = rounds.place(index)
-            return answer.rounds.summaries[number].ms
-
-        index = self.player.due(now, len(rounds), ms_of)
-        if index is None:
-            return False
-        if self.player.playing:
-            self.viewpoint.choose(index, len(rounds))
-        else:
-            self.viewpoint.follow()
-        return True
-
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:
-            of_race = self.race is not None and not self.race.over and self.race.apply(event)
-            if of_race and not (isinstance(event, Failed) and event.error == "engine_died"):
+            if self.steward.apply(event):
                 continue
             self.session.apply(event)
             if self.listener is not None:
@@ -218,22 +180,15 @@ class Controller:
                     self._failed(event)
 
     def _loaded(self, event: Loaded) -> None:
-        """A pair is there: without a drafter there is one mode; what worked is remembered."""
-        self._load_before = None
-        if event.drafter is None and self.settings.mode != "ar":
-            self._mode_before = self.settings.mode
-            self.settings = msgspec.structs.replace(self.settings, mode="ar")
+        mode = self._pair.loaded(event, self.settings.mode)
+        if event.drafter is None and mode != self.settings.mode:
             self.notices.append("No drafter is loaded: the mode is ar, one token a round.")
-        elif event.drafter is not None and self._mode_before is not None:
-            self.settings = msgspec.structs.replace(self.settings, mode=self._mode_before)
-            self._mode_before = None
-        if self._recent is not None:
-            remember(self._recent, RecentPair(self.load.model, self.load.drafter))
+        self.settings = msgspec.structs.replace(self.settings, mode=mode)
 
     def _failed(self, event: Failed) -> None:
         self.waiting = None
         self._run_is_over()
-        broken, back = self.session.phase is Phase.BROKEN, self._load_before is not None
+        broken, back = self.session.phase is Phase.BROKEN, self._pair.changed
         self._problems.append(failure(event, self._log_path, broken=broken, back=back))
 
     def _run_is_over(self) -> None:
@@ -241,6 +196,10 @@ class Controller:
         if self._clear_at_end:
             self._clear_at_end = False
             self.session.forget_answers()
+
+    def _send(self, command: AnyCommand) -> None:
+        if self._engine is not None:
+            self._engine.send(command)
 
     def tell(self, title: str, message: str, hint: str = "") -> None:
         """Have a dialog say something."""
@@ -287,8 +246,9 @@ class Controller:
     def stop(self) -> None:
         """End the answer before its next round, or take back a prompt that still waits."""
         self.waiting = None
-        if self._engine is not None and (self.session.running or self.racing):
-            self._stopping = self.session.running
+        self.steward.stop()
+        if self.session.running and self._engine is not None:
+            self._stopping = True
             self._engine.send(Cancel())
 
     def start_race(self, prompt: str, lanes: Sequence[DecodeSettings]) -> bool:
@@ -298,11 +258,10 @@ class Controller:
             return False
         messages: list[Message] = [*self._system_messages(), {"role": "user", "content": prompt}]
         try:
-            self._engine.send(RaceCommand(messages=messages, lanes=[*lanes]))
+            self.steward.start(prompt, messages, lanes, loaded)
         except EngineError as error:
             self.tell("The prompt cannot be raced", error.message, error.hint)
             return False
-        self.race = Race(prompt, lanes, loaded)
         return True
 
     def toggle_pause(self, now: float) -> None:
@@ -345,79 +304,17 @@ class Controller:
             self._paused = self.hold
             self._engine.send(Pause() if self.hold else Resume())
 
-    def toggle_player(self, now: float) -> None:
-        """Play from the shown round to the newest, or from the first where the newest is shown; or stop."""
-        count, shown = len(self.session.rounds), self.shown
-        if self.player.playing or shown is None:
-            self.player.stop()
-            return
-        start = 0 if shown == count - 1 else shown
-        self.viewpoint.choose(start, count)
-        self.player.start(start, now)
-
-    def change_speed(self, by: int, now: float) -> None:
-        """Play slower or faster, a recording too."""
-        self.player.change_speed(by, now)
-        if self._playback is not None:
-            self._playback.set_speed(self.player.speed, now)
-
-    def show(self, index: int, why: str = "") -> None:
-        """Show one round and stay on it."""
-        self.player.stop()
-        self.viewpoint.choose(index, len(self.session.rounds), why)
-
-    def show_newest(self) -> None:
-        """Show the newest round, and every one that comes."""
-        self.player.stop()
-        self.viewpoint.follow()
-
-    def move(self, by: int, now: float) -> None:
-        """Show another round; past the newest of a paused recording, play one more."""
-        self.player.stop()
-        count = len(self.session.rounds)
-        at_newest = self.shown in (None, count - 1)
-        if by > 0 and at_newest and self._playback is not None and not self._playback.over:
-            self.viewpoint.follow()
-            for _ in range(by):
-                self._playback.to_next_round()
-                self.tick(now)
-        else:
-            self.viewpoint.move(by, count)
-
-    def play_all(self, now: float) -> None:
-        """Let all of the recording come at once."""
-        if self._playback is not None:
-            self._playback.finish()
-            self.tick(now)
-
-    def change(self, **changed: SettingValue) -> None:
+    def change(self, **changes: SettingValue) -> None:
         """Change settings: live ones from the next round on, the others from the next run on.
 
         Raises:
-            EngineError: ``bad_setting``; nothing has changed then.
+            EngineError: ``bad_setting``, ``no_drafter``; nothing has changed then.
         """
-        try:
-            settings = msgspec.convert(msgspec.structs.asdict(self.settings) | changed, DecodeSettings)
-        except msgspec.ValidationError as error:
-            raise EngineError("bad_setting", f"The setting will not do: {error}.") from error
-        settings.check()
-        self._check_limits(settings, changed)
-        live = {name: value for name, value in changed.items() if name in LIVE_SETTINGS}
+        settings = changed(self.settings, Limits.of(self.session.loaded), changes)
+        live = {name: value for name, value in changes.items() if name in LIVE_SETTINGS}
         if live and self._engine is not None and self.session.running:
             self._engine.send(Set(settings=live))
         self.settings = settings
-
-    def _check_limits(self, settings: DecodeSettings, changed: Collection[str]) -> None:
-        limits = Limits.of(self.session.loaded)
-        if "mode" in changed and settings.mode not in limits.modes:
-            raise no_drafter(settings.mode)
-        size, most = settings.block_size, limits.block_size
-        if "block_size" in changed and size is not None and most is not None and size > most:
-            raise EngineError(
-                "bad_setting",
-                f"The block size cannot be {size}: the drafter was trained with {most}.",
-                f"Choose a block size from 2 to {most}.",
-            )
 
     def reload(self, load: LoadSettings) -> None:
         """Load other models, or the same elsewhere; text and rounds stay.
@@ -425,17 +322,12 @@ class Controller:
         Raises:
             EngineError: ``bad_setting``; nothing has changed then.
         """
-        load.check()
-        if self._load_before is None:
-            self._load_before = self.load
-        self.load = load
+        self._pair.take(load)
         self.restart_engine()
 
     def load_those_before(self) -> None:
         """Back to the models that were loaded before the last ``reload``."""
-        if self._load_before is not None:
-            before, self._load_before = self._load_before, None
-            self.load = before
+        if self._pair.back():
             self.restart_engine()
 
     def new_conversation(self) -> None:
@@ -453,8 +345,7 @@ class Controller:
         if self._engine is None:
             return
         self.session.engine_restarted()
-        if self.race is not None and not self.race.over:
-            self.race.apply(Failed(error="engine_restarted", message="The engine was started anew."))
+        self.steward.engine_restarted()
         self.waiting = None
         self._paused = self._stopping = False
         try:

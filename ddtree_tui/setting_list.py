@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import msgspec
 
 from ddtree_tui.config import Field, field
-from engine.control import LIVE_SETTINGS
+from engine.commands import SettingValue
+from engine.control import LIVE_SETTINGS, no_drafter
+from engine.errors import EngineError
 from engine.events import Loaded
 from engine.settings import MAX_BUDGET, MODES, DecodeSettings
 
@@ -81,6 +84,29 @@ class Limits:
         if loaded is None:
             return cls()
         return cls(MODES if loaded.drafter is not None else ("ar",), loaded.block_size)
+
+
+def changed(settings: DecodeSettings, limits: Limits, changes: Mapping[str, SettingValue]) -> DecodeSettings:
+    """The settings with some of them changed.
+
+    Raises:
+        EngineError: ``bad_setting``, ``no_drafter``.
+    """
+    try:
+        made = msgspec.convert(msgspec.structs.asdict(settings) | dict(changes), DecodeSettings)
+    except msgspec.ValidationError as error:
+        raise EngineError("bad_setting", f"The setting will not do: {error}.") from error
+    made.check()
+    if "mode" in changes and made.mode not in limits.modes:
+        raise no_drafter(made.mode)
+    size, most = made.block_size, limits.block_size
+    if "block_size" in changes and size is not None and most is not None and size > most:
+        raise EngineError(
+            "bad_setting",
+            f"The block size cannot be {size}: the drafter was trained with {most}.",
+            f"Choose a block size from 2 to {most}.",
+        )
+    return made
 
 
 def _decode() -> tuple[Setting, ...]:

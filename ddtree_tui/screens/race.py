@@ -25,7 +25,7 @@ WIDE = 100
 class RaceTitle(Lines):
     """What is raced, and on what."""
 
-    ROLES = ("title", "prompt", "where")
+    ROLES = ("title", "prompt", "where", "state")
     COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -36,19 +36,29 @@ class RaceTitle(Lines):
         .title { color: $shown; text-style: bold; }
         .prompt { color: $foreground; }
         .where { color: $quiet; }
+        .state { color: $bonus; text-style: bold; }
     }
     """
 
     def __init__(self, race: Race) -> None:
         super().__init__()
         self._race = race
+        self._state = ""
+
+    def show(self, state: str) -> None:
+        """Take how it stands, where that is not to be seen of the lanes."""
+        if state != self._state:
+            self._state = state
+            self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         loaded = self._race.loaded
         where = escape(f"{loaded.target.name}, {loaded.target.dtype}, {loaded.device}")
-        room = max(20, width - len(where) - 8)
+        state = f"{self._state}  " if self._state else ""
+        room = max(20, width - len(state) - len(where) - 8)
         prompt = fit(escape(" ".join(self._race.prompt.split())), room)
-        return [spread([("Race  ", "title"), (prompt, "prompt")], [(where, "where")], width)]
+        right: list[Span] = [(state, "state"), (where, "where")]
+        return [spread([("Race  ", "title"), (prompt, "prompt")], right, width)]
 
 
 class RaceScreen(LiveScreen[str]):
@@ -56,6 +66,7 @@ class RaceScreen(LiveScreen[str]):
 
     BINDINGS = [
         Binding("escape,q,f10", "leave", "Stop or back"),
+        Binding("space,f2", "pause", "Pause or go on", priority=True),
         Binding("d,enter", "diff", "Texts"),
         Binding("left", "other(-1)", "Other lane", show=False, priority=True),
         Binding("right", "other(1)", "Other lane", show=False, priority=True),
@@ -101,6 +112,9 @@ class RaceScreen(LiveScreen[str]):
             return
         for view in self.query(LaneView):
             view.show()
+        steward = controller.steward
+        state = "stopping" if steward.stopping else "paused" if steward.paused else ""
+        self.query_one(RaceTitle).show("" if self.race.over else state)
         if self.race.over and self._compared is None:
             self._compared = comparisons(self.race)
             self.add_class("-over")
@@ -110,7 +124,8 @@ class RaceScreen(LiveScreen[str]):
 
     def _hints(self) -> tuple[Hint, ...]:
         if self._compared is None:
-            return (("Esc", "stop", "screen.leave"), QUIT)
+            pause = "go on" if self._controller.steward.paused else "pause"
+            return (("Esc", "stop", "screen.leave"), ("Space", pause, "screen.pause"), QUIT)
         if self.has_class("-diff"):
             views: tuple[Hint, ...] = (
                 ("d", "lanes", "screen.diff"),
@@ -135,10 +150,16 @@ class RaceScreen(LiveScreen[str]):
         """Stop the race; once it is over, go back from the texts to the lanes, or to the main screen."""
         if not self.race.over:
             self._controller.stop()
+            self.show(self._controller)
         elif self.has_class("-diff"):
             self.action_diff()
         else:
             self.dismiss(None)
+
+    def action_pause(self) -> None:
+        """Have all lanes wait before their next round, or let them go on."""
+        self._controller.steward.toggle_pause()
+        self.show(self._controller)
 
     def action_diff(self) -> None:
         """The texts as one, or the lanes again."""

@@ -46,8 +46,8 @@ _ALL: tuple[Fault, ...] = (
     Fault("drafter-positions", "The drafter's block stands one position behind its place.", ("drafter",)),
     Fault(
         "drafter-rejected-rows",
-        "Of every pass the drafter is handed the first rows, as many as were accepted.",
-        ("branches",),
+        "Of every accepted row the drafter is handed the one behind it in the pass.",
+        ("drafter",),
     ),
     Fault("naive-verify", "Recurrent layers run through a tree row by row.", ("hybrid", "drafter")),
     Fault("conv-siblings", "Every row convolves the rows right before it.", ("hybrid", "branches")),
@@ -55,8 +55,8 @@ _ALL: tuple[Fault, ...] = (
     Fault("tree-order", "A tree's nodes are verified from the last to the first.", ("hybrid", "drafter")),
     Fault(
         "path-not-closed",
-        "The walk takes at every depth a node that its own parent chose, reached or not.",
-        ("drafter",),
+        "The accepted path ends in a node of another branch.",
+        ("branches",),
     ),
     Fault(
         "state-during-verify",
@@ -72,11 +72,11 @@ _ALL: tuple[Fault, ...] = (
     Fault("stop-in-path", "Nothing looks for stop tokens in what rounds commit.", ("drafter",)),
     Fault(
         "stale-buffers",
-        "Every round verifies the tokens of the tree that was drafted a round before.",
+        "Every round verifies the tokens of the tree that was drafted a round before, the first one none.",
         ("drafter", "device"),
         "device",
     ),
-    Fault("not-finite", "From the second round on the target's logits hold a NaN."),
+    Fault("not-finite", "The target's logits over a tree hold a NaN."),
 )
 
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in _ALL}

@@ -53,15 +53,9 @@ class _NoStop(Stages):
 
 
 class _NotFinite(Target):
-    """From its second pass over a tree on, the target's logits hold a NaN."""
-
-    _passes = 0
-
     def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
         verified = super().verify(cache, root_id, tree, backend)
-        self._passes += 1
-        if self._passes > 1:
-            verified.logits[-1, 0] = torch.nan
+        verified.logits[-1, 0] = torch.nan
         return verified
 
 

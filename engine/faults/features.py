@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
 from engine.session import Session
@@ -33,11 +32,11 @@ class _WrongSideOfNorm(Target):
         return super().features(changed, unnormed)
 
 
-class _RowsInOrder(Session):
-    """Keeps as many rows as were accepted, but the first ones of the pass."""
+class _RowsBehind(Session):
+    """Keeps as many rows as were accepted, but of each the one behind it in the pass."""
 
     def accepted_features(self, features: Tensor, path: Tensor) -> Tensor:
-        return super().accepted_features(features, torch.arange(len(path), device=path.device))
+        return super().accepted_features(features, (path + 1).clamp(max=len(features) - 1))
 
 
 def _tap_layer_before(planting: Planting) -> None:
@@ -49,7 +48,7 @@ def _tap_wrong_side(planting: Planting) -> None:
 
 
 def _keep_rejected(planting: Planting) -> None:
-    planting.vary(planting.pair.session, _RowsInOrder)
+    planting.vary(planting.pair.session, _RowsBehind)
 
 
 PLANTS: dict[str, Plant] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from engine.pair import Pair
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class _TokensOfBefore(StaticRound):
-    """Verifies the tokens of the tree that was drafted a round earlier."""
+    """Verifies the tokens of the tree drafted a round earlier; at first what a buffer begins with."""
 
-    _before: Tensor | None = None
+    before: Tensor | None = None
 
     def build(self) -> None:
         super().build()
         if self.bucket.mode == "ar":
             return
-        if self._before is None:
-            self._before, self._verified = self.row_ids.clone(), self.row_ids.clone()
-        self._verified.copy_(self._before)
-        self._before.copy_(self.row_ids)
+        if self.before is None:
+            self.before, self._verified = torch.zeros_like(self.row_ids), self.row_ids.clone()
+        self._verified.copy_(self.before)
+        self.before.copy_(self.row_ids)
         self.row_ids = self._verified
 
 
@@ -37,6 +38,13 @@ class _StaleRunner(StaticRunner):
                 bucket, self.session.target, self.drafter, self.cache, self.state
             )
         return self._rounds[bucket]
+
+    def _capture(self, stages: StaticRound) -> list[torch.cuda.CUDAGraph | None]:
+        graphs = super()._capture(stages)
+        assert isinstance(stages, _TokensOfBefore)
+        if stages.before is not None:
+            stages.before.zero_()  # capturing has run the stages
+        return graphs
 
 
 class _Stale(Pair):

@@ -87,19 +87,19 @@ def _backwards(tree: DraftTree) -> DraftTree:
     )
 
 
-class _AnyBranch(Stages):
-    """Takes at every depth the first node that its own parent's row chose, reached or not."""
+class _OtherBranch(Stages):
+    """Ends the accepted path in another branch, as deep down as there is one."""
 
     def walk(self, tree: DraftTree, choices: Tensor) -> tuple[list[int], int]:
-        agreed = (choices[tree.parents + 1] == tree.token_ids).tolist()
-        first: dict[int, int] = {}
-        for node, depth in enumerate(tree.depths.tolist()):
-            if agreed[node]:
-                first.setdefault(depth, node)
-        accepted: list[int] = []
-        while len(accepted) + 1 in first:
-            accepted.append(first[len(accepted) + 1])
-        return accepted, int(choices[accepted[-1] + 1 if accepted else 0])
+        accepted, bonus = super().walk(tree, choices)
+        nodes = list(enumerate(zip(tree.parents.tolist(), tree.depths.tolist(), strict=True)))
+        length = len(accepted)
+        for depth in (*range(length, 1, -1), length + 1):
+            above = accepted[depth - 2] if depth > 1 else -1
+            joined = next((node for node, (parent, at) in nodes if at == depth and parent != above), None)
+            if joined is not None:
+                return [*accepted[: depth - 1], joined], int(choices[joined + 1])
+        return accepted, bonus
 
 
 def _verify_naively(planting: Planting) -> None:
@@ -119,7 +119,7 @@ def _reverse_rows(planting: Planting) -> None:
 
 
 def _join_branches(planting: Planting) -> None:
-    planting.vary(planting.pair.stages, _AnyBranch)
+    planting.vary(planting.pair.stages, _OtherBranch)
 
 
 PLANTS: dict[str, Plant] = {

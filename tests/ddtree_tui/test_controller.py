@@ -348,3 +348,17 @@ def test_loading_anew_ends_what_runs_and_keeps_it() -> None:
         controller.reload(LoadSettings(tp=0))
     assert controller.load.model == "other"
     engine.stop()
+
+
+def test_a_paused_race_is_no_silence() -> None:
+    controller, _ = started(rounds=5000, rounds_per_second=300)
+    assert controller.start_race("hello", [DecodeSettings(mode=mode) for mode in ("ar", "chain")])
+    controller.steward.toggle_pause()
+    time.sleep(0.05)
+    for hours in range(3):
+        controller.tick(time.monotonic() + 3600 * hours)
+    assert controller.take_problems() == []
+    controller.steward.toggle_pause()
+    time.sleep(0.05)
+    controller.stop()
+    wait(controller, lambda: not controller.steward.racing)

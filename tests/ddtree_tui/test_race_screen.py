@@ -19,7 +19,7 @@ from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.race import RaceScreen
 from ddtree_tui.widgets.lane_view import LaneView
 from ddtree_tui.widgets.race_result import TextDiff
-from engine.commands import Cancel, Race
+from engine.commands import Cancel, Pause, Race, Resume
 from engine.events import Failed, Lane, Prefilled
 from engine.settings import DecodeSettings, LoadSettings
 from engine.trace import read_trace
@@ -123,6 +123,37 @@ async def test_escape_stops_a_race_before_it_leaves_it() -> None:
         assert len(play.app.screen_stack) == 1
 
 
+async def test_a_race_is_paused_goes_on_and_is_stopped_while_it_waits() -> None:
+    async with playing(size=(80, 24), rounds=5000, rounds_per_second=300) as play:
+
+        def written() -> int:
+            return sum(len(lane.ids) for lane in screen(play).race.lanes)
+
+        await start(play)
+        await play.until(lambda: written() > 20)
+        for number, key in enumerate(("space", "f2")):
+            await play.pilot.press(key)
+            await play.until(lambda number=number: len(engine(play).sent_of(Pause)) == number + 1)
+            await play.settle()
+            assert "paused" in play.text().splitlines()[0]
+            assert "Space go on" in play.text()
+            await play.pilot.pause(0.1)
+            before = written()
+            await play.pilot.pause(0.2)
+            assert written() == before
+            if number == 0:
+                await play.pilot.press(key)
+                await play.until(lambda before=before: written() > before)
+                await play.settle()
+                assert "paused" not in play.text().splitlines()[0]
+        assert len(engine(play).sent_of(Resume)) == 1
+        await play.pilot.press("escape")
+        await over(play)
+        assert len(engine(play).sent_of(Cancel)) == 1
+        assert play.text().count("stopped") >= 3
+        assert "paused" not in play.text()
+
+
 async def test_the_same_race_again() -> None:
     async with playing(rounds=3) as play:
         await start(play, lanes="b")
@@ -221,7 +252,7 @@ async def test_the_end_of_the_engine_ends_the_race() -> None:
         engine(play).queue.append(Failed(error="engine_died", message="The engine was killed."))
         await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
         await play.settle()
-        assert not play.controller.racing
+        assert not play.controller.steward.racing
         assert "The engine has stopped" in play.text()
         engine(play).script.control.cancel()
 

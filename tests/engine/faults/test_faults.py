@@ -41,15 +41,11 @@ def healthy(demo_pair: Pair) -> list[Round]:
 
 def first_affected(name: str, events: list[AnyEvent]) -> int:
     """Told from the events alone; where they do not tell it, the fault shows in every round."""
-    if name in ("not-finite", "stale-buffers"):
-        return 1
     for event in rounds(events):
         path = [event.nodes.parents[node] for node in event.accepted]
         if name == "path-not-closed" and path != [-1, *event.accepted][: len(path)]:
             return event.index
         if name == "stop-in-path" and {2042, 2044} & {event.root_id, *event.committed_ids[:-1]}:
-            return event.index
-        if name == "drafter-rejected-rows" and event.accepted != list(range(len(event.accepted))):
             return event.index
     return 0
 
