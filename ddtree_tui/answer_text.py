@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ddtree_tui.vocabulary import SeenVocabulary, begins_in_thinking
-from engine.events import Prefilled, Round
+from engine.events import UNKNOWN_ID, Prefilled, Round
 from engine.text_stream import TextStream
 
 Section = Literal["thinking", "answer"]
@@ -18,9 +18,9 @@ SECTIONS: tuple[Section, ...] = ("thinking", "answer")
 PREFILL = -1
 """The round number of the first token, which the prefill commits."""
 
-FIRST, BONUS, AR = 0, -1, -2
+FIRST, BONUS, AR, UNTOLD = 0, -1, -2, -3
 """Where a token comes from, if it was not drafted: the prefill, the target's own choice behind the accepted
-path, or a round without drafting. Of a drafted token it is the depth, from 1."""
+path, or a round without drafting; or it is unknown. Of a drafted token it is the depth, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,29 @@ class AnswerText:
                 self._ends[self.of_section[section][-1]] = self._covered[section] = length
         self.version += 1
 
+    def take_whole(self, thinking: str, answer: str, round_number: int) -> None:
+        """Take the text as its source tells it, where its tokens have not spelled any: an import may know the
+        text and not its tokens. It is written as one token of an unknown id for each section.
+
+        Args:
+            round_number: whom to name as their round; none that wrote any other token.
+        """
+        if self.thinking or self.answer or not (thinking or answer):
+            return
+        self._stream.take_whole(thinking, answer)
+        for section in SECTIONS:
+            if not (text := self.text_of(section)):
+                continue
+            self.of_section[section].append(len(self._ids))
+            self._ids.append(UNKNOWN_ID)
+            self._rounds.append(round_number)
+            self._origins.append(UNTOLD)
+            self._sections.append(SECTIONS.index(section))
+            self._starts.append(0)
+            self._covered[section] = len(text)
+            self._ends.append(len(text))
+        self.version += 1
+
     def token(self, index: int) -> Written:
         """Token ``index``, from 0. A stop string may have cut its text since it was written."""
         section = SECTIONS[self._sections[index]]
@@ -166,4 +189,6 @@ def origins_of(round_: Round) -> list[int]:
     if round_.mode == "ar":
         return [AR] * len(round_.committed_ids)
     accepted = len(round_.accepted)
+    if not round_.tree_known:  # all but the bonus token were drafted, wherever in the tree
+        accepted = len(round_.committed_ids) - (round_.bonus_id is not None)
     return [place + 1 if place < accepted else BONUS for place in range(len(round_.committed_ids))]

@@ -16,6 +16,7 @@ from ddtree_tui.check.options import CHECK_DESCRIPTION, add_check_options
 from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.doctor.options import DOCTOR_DESCRIPTION, add_doctor_options
 from ddtree_tui.export.formats import FORMATS
+from ddtree_tui.importers.arguments import IMPORT_DESCRIPTION, add_import_options
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from ddtree_tui.race.lanes import PRESETS as RACE_PRESETS
 from ddtree_tui.server.arguments import DESCRIPTION, add_serve_options
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
         "       %(prog)s race PROMPT [options]\n       %(prog)s serve [options]\n"
         "       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
+        "       %(prog)s import FILE [--out FILE]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s doctor [FILE] [options]\n"
         "       %(prog)s check [FILE] [options]\n"
         "       %(prog)s models [--model NAME]\n"
@@ -200,6 +202,16 @@ def build_parser() -> argparse.ArgumentParser:
     add(stats, "--ascii", action="store_true", help="draw with ASCII alone")
     add(stats, "--debug", action="store_true", help="show tracebacks")
 
+    imports = commands.add_parser(
+        "import",
+        help="make a trace of what another system recorded",
+        usage="%(prog)s FILE [--from NAME] [-o FILE]",
+        description=IMPORT_DESCRIPTION,
+        allow_abbrev=False,
+    )
+    imports.set_defaults(command="import")
+    add_import_options(imports)
+
     bench = commands.add_parser(
         "bench",
         help="measure acceptance, speed and losslessness of modes and budgets",
@@ -311,7 +323,8 @@ class _Parser(argparse.ArgumentParser):
             )
         if "are required: FILE" in message:
             command = self.prog.rpartition(" ")[2]
-            raise EngineError("usage", "There is no trace file named.", f"Write: ddtree-tui {command} FILE")
+            kind = "file" if command == "import" else "trace file"
+            raise EngineError("usage", f"There is no {kind} named.", f"Write: ddtree-tui {command} FILE")
         if found := re.match(r"one of the arguments (.*) is required", message):
             names = ", ".join(found[1].split())
             raise EngineError("usage", "It is not said what to export.", f"Add one of {names}.")
@@ -512,6 +525,7 @@ COMMANDS = (
     "replay",
     "export",
     "stats",
+    "import",
     "bench",
     "doctor",
     "check",

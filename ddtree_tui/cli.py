@@ -25,7 +25,14 @@ from ddtree_tui.doctor.options import DEFAULT_TOKENS, DoctorOptions
 from ddtree_tui.engine_process import under_torchrun
 from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.models import ModelsOptions, run_models
-from ddtree_tui.options import AppOptions, ExportOptions, GenerateOptions, RaceOptions, StatsOptions
+from ddtree_tui.options import (
+    AppOptions,
+    ExportOptions,
+    GenerateOptions,
+    ImportOptions,
+    RaceOptions,
+    StatsOptions,
+)
 from ddtree_tui.prompt_file import MAX_PROMPT_BYTES, decode_prompt, read_messages, read_prompt_file
 from ddtree_tui.race.lanes import read_lanes
 from ddtree_tui.server.arguments import serve_options
@@ -45,6 +52,7 @@ Options = (
     | BenchOptions
     | ModelsOptions
     | ExportOptions
+    | ImportOptions
     | StatsOptions
     | DoctorOptions
     | CheckOptions
@@ -79,6 +87,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ddtree_tui.export.command import run_export
 
             return run_export(options)
+        if isinstance(options, ImportOptions):
+            from ddtree_tui.importers.command import run_import
+
+            return run_import(options)
         if isinstance(options, StatsOptions):
             from ddtree_tui.statistics.command import run_stats
 
@@ -124,6 +136,8 @@ def parse(argv: Sequence[str]) -> Options:
         return ModelsOptions(given.get("model"), given.get("drafter"))
     if given["command"] == "export":
         return _export_options(given)
+    if given["command"] == "import":
+        return ImportOptions(given["file"], given.get("source", "auto"), given.get("out"))
     if given["command"] == "stats":
         scope = Scope(given.get("scope", Scope.ALL.value))
         return StatsOptions(given["file"], scope, given.get("json", False), given.get("ascii", False))

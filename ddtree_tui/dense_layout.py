@@ -57,8 +57,9 @@ def _row(shape: DraftShape, depth: int, families: list[list[int]], cells: int, n
         lines.append([Part(gutter, "depth"), *chunk])
     nodes = [place for family in families for place in family if place >= 0]
     if noted and nodes:
-        p = small_probability(sum(exp(shape.weights[node]) for node in nodes))
-        said = f"{counted(len(nodes), 'node')}, p {p}"
+        said = counted(len(nodes), "node")
+        if shape.weighed:
+            said += f", p {small_probability(sum(exp(shape.weights[node]) for node in nodes))}"
         filled = len(chunks[0])
         lines[0].append(Part(" " * (cells - filled + 2) + said, "note"))
     return lines
@@ -66,7 +67,7 @@ def _row(shape: DraftShape, depth: int, families: list[list[int]], cells: int, n
 
 def _glyph(shape: DraftShape, place: int) -> str:
     state = shape.state(place)
-    if state is State.NOT_REACHED:
+    if state is State.NOT_REACHED and shape.weighed:
         for least, glyph in _PROBABLE:
             if shape.weights[place] >= least:
                 return glyph

@@ -23,7 +23,8 @@ class DraftShape:
         states: one per node.
         children: per node, and last of the root (so ``children[ROOT]`` is the root's): accepted first, then
             by falling path probability.
-        weights: natural log of each node's path probability, the product of the drafter's marginals.
+        weights: natural log of each node's path probability, the product of the drafter's marginals; all 0
+            where they are unknown (``weighed``), as in imports.
         sizes: nodes of each subtree, its top included.
         end: where the accepted path ends, ``ROOT`` if no node was accepted.
     """
@@ -40,6 +41,7 @@ class DraftShape:
         """Read a round in one pass forth (states, weights) and one back (sizes)."""
         nodes = round_.nodes
         count = len(nodes.ids)
+        logprobs = nodes.logprobs or [0.0] * count
         accepted = set(round_.accepted)
         end = round_.accepted[-1] if round_.accepted else ROOT
         # Where the answer ended on the path itself there was no next choice: nothing below was rejected.
@@ -47,7 +49,7 @@ class DraftShape:
         states: list[State] = []
         weights: list[float] = []
         children: list[list[int]] = [[] for _ in range(count + 1)]
-        for node, (parent, logprob) in enumerate(zip(nodes.parents, nodes.logprobs, strict=True)):
+        for node, (parent, logprob) in enumerate(zip(nodes.parents, logprobs, strict=True)):
             weights.append(logprob + (weights[parent] if parent >= 0 else 0.0))
             children[parent].append(node)
             if node in accepted:
@@ -65,9 +67,15 @@ class DraftShape:
                 siblings.sort(key=lambda node: (node not in accepted, -weights[node], node))
         return cls(round_, states, children, weights, sizes, end)
 
+    @property
+    def weighed(self) -> bool:
+        """Whether the drafter's probabilities are known."""
+        return bool(self.round.nodes.logprobs)
+
     def extras(self, node: int) -> list[int]:
-        """What hangs below a node besides its children: the bonus token, the near miss."""
-        if node != self.end or self.round.bonus_id is None:
+        """What hangs below a node besides its children: the bonus token, the near miss. Where the tree is
+        unknown, so is what the bonus token hangs below."""
+        if node != self.end or self.round.bonus_id is None or not self.round.tree_known:
             return []
         miss = self.round.miss
         return [BONUS] if miss is None or miss.beyond else [BONUS, NEAR_MISS]
@@ -116,7 +124,7 @@ class DraftShape:
         if place == ROOT or (token := self.token(place)) is None:
             return None
         row = self.parent(place) + 1
-        if self.round.target.ids[row] == token:
+        if self.round.target.logprobs and self.round.target.ids[row] == token:
             return self.round.target.logprobs[row]
         top = self.round.target_topk
         if top is not None and row < len(top.ids) and token in top.ids[row]:

@@ -17,7 +17,7 @@ MEANINGS = {
     ENGINE_FAILED: "the engine failed while it answered; doctor, check: not healthy, or not known to be",
     BAD_INPUT: "an option, a setting or the prompt is not valid",
     NOT_LOADED: "the models could not be loaded, or are not usable",
-    TRACE_FAILED: "a trace could not be read, or a file not be written",
+    TRACE_FAILED: "a trace or an import could not be read, or a file not be written",
     TEXT_DIFFERS: "bench, race: a text is not the one that mode ar writes, and no tie explains it",
     MOVED: "bench: a number is further from the baseline than its tolerance",
     130: "interrupted by Ctrl-C (143: by SIGTERM, 129: by SIGHUP)",
@@ -30,7 +30,9 @@ _BAD_INPUT_KINDS = frozenset(
 )
 _MODEL_KINDS = frozenset({"bad_template"})
 """Found out when the first prompt is there, and yet a matter of the model's files."""
-_TRACE_KINDS = frozenset({"trace_read", "trace_write", "trace_version", "bad_trace", "export", "output"})
+_TRACE_KINDS = frozenset(
+    {"trace_read", "trace_write", "trace_version", "bad_trace", "export", "output", "import"}
+)
 
 
 def exit_code(error: str, *, loading: bool = False) -> int:

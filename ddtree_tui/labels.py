@@ -8,6 +8,10 @@ from rich.cells import cell_len
 
 from ddtree_tui.escape import decode_bytes, token_label
 from ddtree_tui.vocabulary import SeenVocabulary
+from engine.events import UNKNOWN_ID
+
+NO_ID = "#?"
+"""The label of a token whose id an imported run does not say."""
 
 
 class Labels:
@@ -29,7 +33,9 @@ class Labels:
 
 
 def label_of(vocabulary: SeenVocabulary, token_id: int) -> str:
-    """A token's label; ``#7`` for an id that was never announced."""
+    """A token's label; ``#7`` for an id that was never announced, ``#?`` for one that is unknown."""
+    if token_id == UNKNOWN_ID:
+        return NO_ID
     raw = vocabulary.token_bytes(token_id)
     return token_label(decode_bytes(raw)) if raw else f"#{token_id}"
 

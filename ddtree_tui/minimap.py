@@ -53,5 +53,7 @@ def _cell(shape: DraftShape, places: set[int], cursor: int | None, found: set[in
     best = max((shape.weights[place] for place in places if place >= 0), default=None)
     if best is None:
         return MapCell(" ", "map")
+    if not shape.weighed:
+        return MapCell(MAP_SHADES[1], "map")
     darker = sum(best >= least for least in _SHADES_FROM)
     return MapCell(MAP_SHADES[darker], "map")

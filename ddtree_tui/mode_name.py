@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def mode_name(mode: str, budget: int) -> str:
-    """``tree 64``, ``chain``, ``ar``: with the budget where that counts."""
-    return f"{mode} {budget}" if mode == "tree" else mode
+    """``tree 64``, ``chain``, ``ar``: with the budget where that counts and is known."""
+    return f"{mode} {budget}" if mode == "tree" and budget else mode

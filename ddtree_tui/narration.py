@@ -8,12 +8,14 @@ from ddtree_tui.alarm import alarm
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Session
+from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
 from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round
 
 ENDINGS = {
     "stop": "It ended by itself",
     "length": "It ended at the most tokens allowed",
     "cancelled": "It was stopped",
+    "unknown": "It ended, why is unknown",
 }
 
 
@@ -39,11 +41,9 @@ class Narrator:
                 self._stage = ""
                 yield self._loaded(event)
             case Prefilled():
-                settings = event.settings
-                mode = f"tree, budget {settings.budget}" if settings.mode == "tree" else settings.mode
-                yield f"Prompt read: {counted(len(event.prompt_ids), 'token')}. Mode {mode}."
-                if settings.inject:
-                    yield f"{alarm(settings, hybrid=False)}."
+                yield self._prefilled(event)
+                if event.settings.inject:
+                    yield f"{alarm(event.settings, hybrid=False)}."
             case Round() if self.rounds:
                 yield self._round(event)
             case Finished():
@@ -52,13 +52,27 @@ class Narrator:
                 yield escape(f"Failed: {event.message} {event.hint}")
 
     def _loaded(self, event: Loaded) -> str:
+        target = event.target.name or UNKNOWN_MODEL
+        if not event.device:
+            return escape(
+                f"Imported: {target}" + (f", drafter {event.drafter.name}." if event.drafter else ".")
+            )
         drafter = f"drafter {event.drafter.name}, block {event.block_size}" if event.drafter else "no drafter"
-        return escape(f"Ready: {event.target.name} on {event.device}, {drafter}.")
+        return escape(f"Ready: {target} on {event.device}, {drafter}.")
+
+    def _prefilled(self, event: Prefilled) -> str:
+        settings, known = event.settings, known_settings(event)
+        count = counted(len(event.prompt_ids), "token") if event.prompt_ids else f"{UNKNOWN} length"
+        mode = settings.mode if "mode" in known else UNKNOWN
+        if mode == "tree":
+            mode += f", budget {settings.budget if 'budget' in known else UNKNOWN}"
+        read = f"Prompt read: {count}. Mode {mode}."
+        return read if event.source is None else f"{escape(event.source.name)}. {read}".lstrip(". ")
 
     def _round(self, event: Round) -> str:
         written = decode_bytes(b"".join(map(self._bytes, event.committed_ids)))
         told = f"Round {event.index + 1}: {counted(event.acceptance_length, 'token')}, “{escape(written)}”."
-        if event.mode == "ar":
+        if event.mode == "ar" or not event.tree_known:
             return told
         told += f" {len(event.accepted)} of {counted(len(event.nodes.ids), 'drafted node')} accepted."
         if event.miss is not None and not event.miss.beyond:
@@ -73,7 +87,7 @@ class Narrator:
         yield (
             f"{ENDINGS.get(event.reason, escape(event.reason))}: {counted(event.tokens, 'token')} in "
             f"{counted(event.rounds, 'round')}, {event.mean_acceptance_length:.2f} a round, "
-            f"{event.tokens_per_second:.0f} tokens a second."
+            f"{number_text(event.tokens_per_second, 0)} tokens a second."
         )
 
     def _bytes(self, token_id: int) -> bytes:

@@ -11,26 +11,29 @@ from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.glyphs import State, small_probability
 from ddtree_tui.tree_parts import Label
 from ddtree_tui.vocabulary import SeenVocabulary
-from engine.events import Candidates, Finished
+from engine.events import UNKNOWN_ID, Candidates, Finished
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token somebody thought of. ``state``: of the place in the tree that has it there, if one has."""
+    """A token somebody thought of. ``state``: of the place in the tree that has it there, if one has.
+    ``logprob``: None where unknown."""
 
     label: str
-    logprob: float
+    logprob: float | None
     state: State | None
     chosen: bool
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the target chose behind a place, and by how much: top-1 minus top-2 logit."""
+    """What the target chose behind a place, and by how much: top-1 minus top-2 logit. An import may not say
+    how probable it was, or even which token it was (``known``)."""
 
     label: str
-    logprob: float
-    gap: float
+    logprob: float | None
+    gap: float | None
+    known: bool = True
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class NodeFacts:
         why: why it stands as it does.
         recorded: whether the round was decoded with details; without them ``drafter`` holds what is in the
             tree, and of the target only its choices are known.
+        told: whether the round says what the drafter thought of the token; imports may not.
+        imported: whether the round is another system's.
         drafter: its best candidates at this depth.
         target: the target's best candidates in this place's stead.
         after: the target's best candidates behind this place.
@@ -67,6 +72,8 @@ class NodeFacts:
     next: Choice | None
     why: str
     recorded: bool
+    told: bool
+    imported: bool
     drafter: list[Candidate]
     target: list[Candidate]
     after: list[Candidate]
@@ -108,6 +115,8 @@ def facts_of(
         next=_choice(shape, place, label) if place >= ROOT else None,
         why=_why(shape, place, label, finished, stop_ids),
         recorded=round_.target_topk is not None,
+        told=logprob is not None or bool(round_.target.gaps),
+        imported=not round_.target.gaps,
         drafter=_drafter_candidates(shape, place, label) if place != ROOT else [],
         target=_target_candidates(shape, parent, label) if place != ROOT else [],
         after=_target_candidates(shape, place, label) if place >= ROOT else [],
@@ -123,7 +132,11 @@ def _token(shape: DraftShape, place: int) -> int:
 def _drafted(shape: DraftShape, place: int) -> tuple[int | None, float | None]:
     """The drafter's rank and log-probability of a place's token at its depth."""
     if place >= 0:
-        return shape.round.nodes.ranks[place], shape.round.nodes.logprobs[place]
+        nodes = shape.round.nodes
+        return (
+            nodes.ranks[place] if nodes.ranks else None,
+            nodes.logprobs[place] if nodes.logprobs else None,
+        )
     if place in (BONUS, NEAR_MISS) and (miss := shape.round.miss) is not None:
         return miss.rank, miss.logprob
     return None, None
@@ -131,7 +144,12 @@ def _drafted(shape: DraftShape, place: int) -> tuple[int | None, float | None]:
 
 def _choice(shape: DraftShape, place: int, label: Label) -> Choice:
     row, target = place + 1, shape.round.target
-    return Choice(label(target.ids[row])[0], target.logprobs[row], target.gaps[row])
+    return Choice(
+        label(target.ids[row])[0],
+        target.logprobs[row] if target.logprobs else None,
+        target.gaps[row] if target.gaps else None,
+        known=target.ids[row] != UNKNOWN_ID,
+    )
 
 
 def _states_below(shape: DraftShape, place: int) -> dict[int, State]:
@@ -142,14 +160,16 @@ def _states_below(shape: DraftShape, place: int) -> dict[int, State]:
 def _drafter_candidates(shape: DraftShape, place: int, label: Label) -> list[Candidate]:
     """The drafter's at a place's depth; in a round without details those the tree has there."""
     depth, top = shape.depth(place), shape.round.drafter_topk
+    listed: list[tuple[int, float | None]]
     if top is not None and depth <= len(top.ids):
         listed = list(zip(top.ids[depth - 1], top.logprobs[depth - 1], strict=True))
     else:
         nodes = shape.round.nodes
-        by_rank: dict[int, tuple[int, float]] = {}
+        by_rank: dict[int, tuple[int, float | None]] = {}
         for node, rank in enumerate(nodes.ranks):
             if nodes.depths[node] == depth:
-                by_rank.setdefault(rank, (nodes.ids[node], nodes.logprobs[node]))
+                logprob = nodes.logprobs[node] if nodes.logprobs else None
+                by_rank.setdefault(rank, (nodes.ids[node], logprob))
         listed = [by_rank[rank] for rank in sorted(by_rank)]
     return _candidates(shape, shape.parent(place), listed, label)
 
@@ -157,16 +177,17 @@ def _drafter_candidates(shape: DraftShape, place: int, label: Label) -> list[Can
 def _target_candidates(shape: DraftShape, place: int, label: Label) -> list[Candidate]:
     """The target's behind a place; in a round without details its choice alone."""
     top: Candidates | None = shape.round.target_topk
-    row = place + 1
+    row, target = place + 1, shape.round.target
+    listed: list[tuple[int, float | None]] = []
     if top is not None and row < len(top.ids):
         listed = list(zip(top.ids[row], top.logprobs[row], strict=True))
-    else:
-        listed = [(shape.round.target.ids[row], shape.round.target.logprobs[row])]
+    elif target.ids[row] != UNKNOWN_ID:
+        listed = [(target.ids[row], target.logprobs[row] if target.logprobs else None)]
     return _candidates(shape, place, listed, label)
 
 
 def _candidates(
-    shape: DraftShape, place: int, listed: list[tuple[int, float]], label: Label
+    shape: DraftShape, place: int, listed: list[tuple[int, float | None]], label: Label
 ) -> list[Candidate]:
     below, choice = _states_below(shape, place), shape.round.target.ids[place + 1]
     return [
@@ -181,7 +202,10 @@ def _why(
     round_, state = shape.round, shape.state(place)
     if state is State.REJECTED:
         wanted = _choice(shape, shape.parent(place), label)
-        return f"the target chose {wanted.label} here, p {small_probability(exp(wanted.logprob))}"
+        if not wanted.known:
+            return "the target chose another token here"
+        p = "" if wanted.logprob is None else f", p {small_probability(exp(wanted.logprob))}"
+        return f"the target chose {wanted.label} here{p}"
     if state is State.NOT_REACHED:
         above = next((p for p in reversed(shape.path(place)) if shape.state(p) is State.REJECTED), None)
         if above is None:
@@ -214,16 +238,18 @@ def _why_missed(shape: DraftShape) -> str:
 def _why_ended(shape: DraftShape, finished: Finished | None, stop_ids: Collection[int]) -> str:
     """Why the accepted path goes no further than where it ends."""
     round_ = shape.round
-    if round_.mode == "ar":
+    if round_.mode == "ar" or not round_.tree_known:
         return ""
     if round_.bonus_id is None:
         if shape.end >= 0 and round_.nodes.ids[shape.end] in stop_ids:
             return "a stop token ends the answer"
         if finished is not None and finished.reason == "length":
             return "the limit of tokens is reached"
+        if finished is not None and finished.reason == "unknown":
+            return "the answer ends here"
         return "a stop string ends the answer here"
     if shape.children[shape.end]:
         return "none of its children was its next choice"
-    if round_.miss is None:
+    if round_.miss is None and round_.target.gaps:  # imports say neither
         return "the drafted block ends here"
     return "the tree ends here"

@@ -125,3 +125,19 @@ class StatsOptions:
     scope: Scope
     json: bool
     ascii: bool = False
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """What ``ddtree-tui import`` is to read.
+
+    Attributes:
+        file: what another system wrote.
+        source: which system, one of ``importers.sources.SOURCES``.
+        out: a new file; None is the file's name with ``.jsonl``, in the current folder; ``-`` is standard
+            output.
+    """
+
+    file: Path
+    source: str
+    out: Path | None

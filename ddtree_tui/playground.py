@@ -43,7 +43,6 @@ from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
-from ddtree_tui.mode_name import mode_name
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
@@ -52,6 +51,7 @@ from ddtree_tui.screens.palette import Palette
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.sized import SizedScreen
 from ddtree_tui.theme import THEMES, role_defaults
+from ddtree_tui.unknown import UNKNOWN_MODEL, known_settings, recorded_mode
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.key_bar import KeyBar
 from ddtree_tui.widgets.knobs import Knob, Knobs
@@ -273,17 +273,19 @@ class PlaygroundApp(
         running = (
             answer.settings if answer is not None and controller.playback is not None else controller.settings
         )
-        mode = mode_name(running.mode, running.budget)
+        recorded = answer.prefilled if answer is not None and controller.playback is not None else None
+        known = known_settings(recorded)
+        mode = recorded_mode(running, known)
         model = session.loaded.target.name if session.loaded else controller.load.model
-        if controller.playback is not None and session.loaded is None:
-            model = "recorded run"
+        if controller.playback is not None and not (session.loaded and model):
+            model = "recorded run" if session.loaded is None else UNKNOWN_MODEL
         main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
         self._mark_state(main)
         main.query_one(RunView).show(
             session, controller.viewpoint, controller.player, live=controller.playback is None
         )
         main.query_one(Waiting).show(controller.waiting)
-        main.query_one(Knobs).show(running, disabled=controller.playback is not None)
+        main.query_one(Knobs).show(running, known, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)
         main.query_one(KeyBar).show(tuple(renamed(hints(self._situation(main)), KEYS, self.all_keys())))

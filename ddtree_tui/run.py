@@ -87,6 +87,16 @@ class Answer:
         return alarm(self.settings, self.hybrid)
 
     @property
+    def round_count(self) -> int:
+        """How many rounds it took; of an imported one maybe known by number alone."""
+        return len(self.rounds) or (self.finished.rounds if self.finished else 0)
+
+    @property
+    def imported(self) -> bool:
+        """Whether another system wrote it, which may not say all of it."""
+        return self.prefilled is not None and self.prefilled.source is not None
+
+    @property
     def wrong(self) -> bool:
         """Whether it is wrong on purpose."""
         return bool(self.alarm)
@@ -103,6 +113,8 @@ class Answer:
         tokens, ms = 0, 0.0
         for index in range(min(upto, len(self.rounds) - 1), -1, -1):
             summary = self.rounds.summaries[index]
+            if not summary.ms:  # unknown
+                continue
             tokens += summary.acceptance_length
             ms += summary.ms
             if ms >= RECENT_MS:
@@ -289,7 +301,10 @@ class Session:
         if answer is not None and not answer.over:
             if answer.text is not None:
                 answer.text.close()
+                answer.text.take_whole(event.thinking_text, event.text, len(answer.rounds))
             answer.finished = event
+            if event.rounds and not answer.rounds:
+                self.statistics.add_totals(event, answer.statistics)
         if self.phase is Phase.RUNNING:
             self.phase = Phase.READY
 

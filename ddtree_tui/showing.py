@@ -6,6 +6,9 @@ from ddtree_tui.playback import Playback
 from ddtree_tui.round_player import RoundPlayer
 from ddtree_tui.run import Answer, Session, Viewpoint
 
+UNTIMED_MS = 250.0
+"""How long a round is shown while rounds are played, where an import does not say how long it took."""
+
 
 class Showing:
     """What there is to show, and where one looks.
@@ -95,7 +98,7 @@ class Showing:
 
         def ms_of(index: int) -> float:
             answer, number = rounds.place(index)
-            return answer.rounds.summaries[number].ms
+            return answer.rounds.summaries[number].ms or UNTIMED_MS
 
         index = self.player.due(now, len(rounds), ms_of)
         if index is None:

@@ -14,13 +14,20 @@ from ddtree_tui.escape import escape
 from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, Session
+from ddtree_tui.unknown import speed_text
 from ddtree_tui.written_text import Writing, WrittenText, pending
+from engine.events import Source
 from engine.settings import Message
 
 GUTTERS = {"user": "❯ ", "system": "§ ", "thinking": "┆ ", "thinking-title": "┆ "}
 GUTTER = "  "
 LEAST_WIDTH = 6
-ENDINGS = {"stop": "ended by itself", "length": "cut at max-new-tokens", "cancelled": "stopped"}
+ENDINGS = {
+    "stop": "ended by itself",
+    "length": "cut at max-new-tokens",
+    "cancelled": "stopped",
+    "unknown": "why it ended is unknown",
+}
 UNANSWERED = {
     "stop": "It wrote no answer: turn thinking off (F9), or ask again.",
     "length": "It came to no answer: raise max new tokens (^G), or turn thinking off (F9).",
@@ -171,7 +178,10 @@ class TranscriptLines:
         for message in earlier_messages(self._answers, number):
             role = message["role"] if message["role"] != "assistant" else "answer"
             yield self._message(role, message["content"])
-        yield self._message("user", answer.prompt)
+        if answer.prefilled is not None and (source := answer.prefilled.source) is not None:
+            yield self._fixed("note", imported_text(source, answer))
+        if answer.prompt or not answer.imported:
+            yield self._message("user", answer.prompt)
         if answer.wrong:
             yield Block("wrong", [f" {answer.alarm} "])
         if answer.text is not None:
@@ -234,6 +244,20 @@ def earlier_messages(answers: Sequence[Answer], number: int) -> Sequence[Message
     return [m for m in before if m["role"] == "system" and m["content"] not in known]
 
 
+def imported_text(source: Source, answer: Answer) -> str:
+    """Where an answer is from, and which of its texts are unknown, in a line."""
+    name = f": {escape(source.name)}" if source.name else ""
+    missing = [] if answer.prompt else ["the prompt"]
+    if (
+        answer.finished is not None
+        and answer.text is not None
+        and not (answer.text.answer or answer.text.thinking)
+    ):
+        missing.append("the text")
+    unknown = f" · {' and '.join(missing)} unknown" if missing else ""
+    return f"imported from {escape(source.system)}{name}{unknown}"
+
+
 def ending(answer: Answer) -> str:
     """How an answer ended, in a line; in another what to do about one that never was an answer."""
     if answer.failed:
@@ -245,7 +269,7 @@ def ending(answer: Answer) -> str:
     how = f"{ENDINGS[done.reason]} while thinking" if thinking else ENDINGS[done.reason]
     told = (
         f"{how} · {counted(done.tokens, 'token')} in {counted(done.rounds, 'round')} · "
-        f"{done.tokens_per_second:.0f} tokens/s"
+        f"{speed_text(done.tokens_per_second)}"
     )
     remedy = UNANSWERED.get(done.reason) if thinking else None
     return f"{told}\n{remedy}" if remedy else told

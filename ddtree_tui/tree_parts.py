@@ -61,22 +61,23 @@ def numbers_text(shape: DraftShape, place: int, numbers: int) -> str:
         return ""
     if place == NEAR_MISS and shape.round.miss is not None:
         return " " + small_probability(exp(shape.round.miss.logprob))  # its rank is part of its label
-    drafter = f" {probability(exp(shape.round.nodes.logprobs[place]))}" if place >= 0 else ""
+    nodes = shape.round.nodes
+    drafter = f" {probability(exp(nodes.logprobs[place]))}" if place >= 0 and nodes.logprobs else ""
     if numbers == Numbers.P:
         return drafter
-    rank = f" #{shape.round.nodes.ranks[place]}" if place >= 0 else ""
+    rank = f" #{nodes.ranks[place]}" if place >= 0 and nodes.ranks else ""
     target = shape.target_logprob(place)
     return drafter + rank + (f" t{probability(exp(target))}" if target is not None else "")
 
 
-def fold_text(nodes: int, p: float) -> str:
-    """What a fold says behind its glyph: how many nodes it hides, and how probable they are."""
-    return f"+{nodes} (p {small_probability(p)})"
+def fold_text(shape: DraftShape, nodes: int, p: float) -> str:
+    """What a fold says behind its glyph: how many nodes it hides, and how probable they are, if known."""
+    return f"+{nodes} (p {small_probability(p)})" if shape.weighed else f"+{nodes}"
 
 
 def gathered_line(pruned: Pruned) -> Line:
     """The last row: hidden siblings of what is shown."""
-    text = f"{GLYPHS[State.FOLDED]} {fold_text(*pruned.gathered)}"
+    text = f"{GLYPHS[State.FOLDED]} {fold_text(pruned.shape, *pruned.gathered)}"
     return [Part(text, State.FOLDED, FOLD), Part(" in more branches", "note")]
 
 
@@ -120,7 +121,7 @@ class Drawing:
         neither a near miss's rank nor a fold's numbers are ever cut."""
         round_ = self.shape.round
         if place == FOLD:
-            text = fold_text(*self.pruned.folded(parent))
+            text = fold_text(self.shape, *self.pruned.folded(parent))
             return text, len(text)
         token = self.ids[place] if place >= 0 else round_.root_id if place == ROOT else round_.bonus_id
         assert token is not None
@@ -150,7 +151,7 @@ class Drawing:
         """What is drawn below a node. A single node that takes no more room than its fold is no fold."""
         entries = self.pruned.entries(node)
         if entries == [FOLD] and (lone := self.pruned.lone(node)) is not None:
-            fold_cells = len(fold_text(*self.pruned.folded(node)))
+            fold_cells = len(fold_text(self.shape, *self.pruned.folded(node)))
             if self.label(self.ids[lone])[1] <= fold_cells:
                 self.pruned.shown[lone] = True
                 return [lone]

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ddtree_tui.answer_text import AR, BONUS, FIRST, AnswerText, Section, Written
+from ddtree_tui.answer_text import AR, BONUS, FIRST, UNTOLD, AnswerText, Section, Written
 from ddtree_tui.escape import escape, hex_bytes
-from ddtree_tui.labels import label_of
+from ddtree_tui.labels import NO_ID, label_of
 from ddtree_tui.line_breaks import break_lines
+from engine.events import UNKNOWN_ID
 
 View = Literal["text", "tokens", "ids", "bytes"]
 VIEWS: tuple[View, ...] = ("text", "tokens", "ids", "bytes")
@@ -27,8 +28,13 @@ VIEW_MEANINGS: dict[View, str] = {
     "bytes": "bytes in hexadecimal",
 }
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-SIGNS = {FIRST: "ᵖ", BONUS: "★", AR: "ᵃ"}
-ORIGINS = {FIRST: "the prefill's own", BONUS: "bonus", AR: "decoded without a draft"}
+SIGNS = {FIRST: "ᵖ", BONUS: "★", AR: "ᵃ", UNTOLD: "?"}
+ORIGINS = {
+    FIRST: "the prefill's own",
+    BONUS: "bonus",
+    AR: "decoded without a draft",
+    UNTOLD: "all tokens, which are unknown",
+}
 _JOINERS = "\u200d\ufe0e\ufe0f"
 
 
@@ -134,7 +140,7 @@ class WrittenText:
         if view == "text":
             body = self._source.text_of(self._section)[token.start : token.end]
         elif view == "ids":
-            body = f"{token.id} "
+            body = f"{NO_ID if token.id == UNKNOWN_ID else token.id} "
         elif view == "bytes" and not special:
             body = f"{raw.hex()} "
         else:

@@ -7,6 +7,11 @@ A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefille
 ``round``*, ``finished``, and where it was asked for ``checking``* ``checked``; ``failed`` ends either.
 ``finding`` and ``divergence`` come whenever there is one. ``tokens`` comes before the first event that uses
 an id not announced before, so a trace can be shown without a tokenizer.
+
+An imported answer (``prefilled.source``) has what its source says. What that does not say is absent: token
+ids are ``UNKNOWN_ID``, lists of probabilities, ranks and gaps per node or row are empty, ``budget`` is 0,
+``position`` is -1, times (``ms``, ``seconds``, ``ttft_s``) and speeds are 0, and texts and counts of
+``loaded`` are empty or 0. There are no rounds if only their totals are known; ``finished`` has these.
 """
 
 from __future__ import annotations
@@ -20,6 +25,10 @@ from engine.settings import DecodeSettings, Message, Mode
 
 SCHEMA_VERSION = 1
 TOP_CANDIDATES = 8
+UNKNOWN_ID = -1
+"""A token of an imported run whose id its source does not say. The engine's own events never have it."""
+MAX_NODES = 8192
+"""Of one tree. The engine's have at most ``settings.MAX_BUDGET``; other programs' may have more."""
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,10 +100,25 @@ class Tokens(Event, frozen=True):
     special: list[int] = []
 
 
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an imported answer is from.
+
+    Attributes:
+        system: what wrote it: ``reference`` (the DDTree implementation of arXiv 2604.12989), ``vllm``,
+            ``sglang`` or ``json``.
+        name: what the answer is called there.
+        settings: the names of those of ``prefilled.settings`` that the source says; the others are unknown.
+    """
+
+    system: str
+    name: str = ""
+    settings: list[str] = []
+
+
 class Prefilled(Event, frozen=True):
     """``cached``: how many prompt tokens were in the caches already. ``settings.stop`` are strings,
     ``stop_ids`` the ids that end an answer. ``first_logprob``, ``first_topk``: of the target where it chose
-    ``first_id``, as in rounds."""
+    ``first_id``, as in rounds. ``source``: None of what the engine wrote itself."""
 
     prompt_ids: list[int]
     prompt_text: str
@@ -107,6 +131,7 @@ class Prefilled(Event, frozen=True):
     cached: int = 0
     first_logprob: float | None = None
     first_topk: Candidates | None = None
+    source: Source | None = None
 
 
 class Nodes(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +174,7 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """Milliseconds per stage of a round."""
+    """Milliseconds per stage of a round. ``total`` of 0: its time is unknown."""
 
     draft: float = 0.0
     build: float = 0.0
@@ -157,6 +182,11 @@ class StageTimes(msgspec.Struct, frozen=True, kw_only=True):
     walk: float = 0.0
     commit: float = 0.0
     total: float = 0.0
+
+    @property
+    def divided(self) -> bool:
+        """Whether it is known which stages the time went to: no round goes without verifying."""
+        return self.verify > 0
 
 
 class Candidates(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +202,8 @@ class Round(Event, frozen=True):
     ``accepted``: node indices along the accepted path; ``committed_ids``: the tokens this round added to
     the text (accepted nodes, then the bonus token unless a stop cut the path before it), so
     ``acceptance_length == len(committed_ids)``. ``bonus_id``: None when the path was cut before it.
+    ``tree_known``: False where an import says what the round committed and not what was drafted; there are no
+    nodes then.
     """
 
     index: int
@@ -187,15 +219,17 @@ class Round(Event, frozen=True):
     acceptance_length: int
     ms: StageTimes
     budget: int = 0
+    tree_known: bool = True
     drafter_topk: Candidates | None = None
     target_topk: Candidates | None = None
 
 
 class Finished(Event, frozen=True):
     """``acceptance_histogram[n]``: rounds that committed n tokens. ``tokens`` counts ``output_ids``, the
-    first token (from the prefill) included; ``mean_acceptance_length`` counts what rounds committed."""
+    first token (from the prefill) included; ``mean_acceptance_length`` counts what rounds committed.
+    Only in imports is the ``reason`` unknown."""
 
-    reason: Literal["stop", "length", "cancelled"]
+    reason: Literal["stop", "length", "cancelled", "unknown"]
     output_ids: list[int]
     text: str
     thinking_text: str
@@ -389,6 +423,8 @@ def decode_event(line: bytes | str) -> AnyEvent | None:
         head = _HEAD.decode(line)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise _no_event(str(error)) from error
+    if not 0 <= head.v < 10**6:
+        raise _no_event("no version has that number")
     if head.v != SCHEMA_VERSION:
         raise EngineError(
             "trace_version",

@@ -209,7 +209,7 @@ class KeepActions(Actions):
             if answer.text.thinking:
                 copies["scratch pad"] = answer.text.thinking
         copies["ids"] = json.dumps(_output_ids(answer))
-        if answer.prefilled is not None:
+        if answer.prefilled is not None and not answer.imported:  # no command makes that again
             newest = self.controller.playback is None and answer.loaded is session.loaded
             load = self.controller.load if newest else None
             conversation = _keep_conversation(answer.prefilled)

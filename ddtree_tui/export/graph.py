@@ -7,9 +7,9 @@ from math import exp
 from typing import TYPE_CHECKING, Any
 
 from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
-from ddtree_tui.labels import label_of
+from ddtree_tui.labels import NO_ID, label_of
 from ddtree_tui.vocabulary import SeenVocabulary
-from engine.events import Round
+from engine.events import UNKNOWN_ID, Round
 
 if TYPE_CHECKING:
     import networkx
@@ -26,14 +26,16 @@ def tree_graph(round_: Round, vocabulary: SeenVocabulary) -> Graph:
     Nodes have ``token_id``, ``text`` (control characters made visible), ``bytes`` (hex), ``state`` and
     ``depth``; draft nodes also the drafter's ``logprob`` and ``rank``, and ``path_probability``; the root and
     draft nodes ``target_id``, ``target_text``, ``target_logprob`` and ``target_gap``: what the target chose
-    behind them.
+    behind them. What an imported round does not say is absent.
     """
     import networkx
 
     shape = DraftShape.of(round_)
-    graph: Graph = networkx.DiGraph(
-        round=round_.index, mode=round_.mode, budget=round_.budget, position=round_.position
-    )
+    graph: Graph = networkx.DiGraph(round=round_.index, mode=round_.mode)
+    if round_.budget or not round_.nodes.ids:
+        graph.graph["budget"] = round_.budget
+    if round_.position >= 0:
+        graph.graph["position"] = round_.position
 
     def add(place: int, token_id: int, **more: Any) -> str:
         name = NAMES.get(place, str(place))
@@ -52,9 +54,7 @@ def tree_graph(round_: Round, vocabulary: SeenVocabulary) -> Graph:
         name = add(
             node,
             token_id,
-            logprob=nodes.logprobs[node],
-            rank=nodes.ranks[node],
-            path_probability=exp(shape.weights[node]),
+            **_drafted(shape, node),
             **_verdict(round_, node + 1, vocabulary),
         )
         parent = nodes.parents[node]
@@ -67,6 +67,15 @@ def tree_graph(round_: Round, vocabulary: SeenVocabulary) -> Graph:
             more = {"logprob": round_.miss.logprob, "rank": round_.miss.rank}
         graph.add_edge(end, add(place, round_.bonus_id, **more))
     return graph
+
+
+def _drafted(shape: DraftShape, node: int) -> dict[str, Any]:
+    nodes, said = shape.round.nodes, dict[str, Any]()
+    if nodes.logprobs:
+        said |= {"logprob": nodes.logprobs[node], "path_probability": exp(shape.weights[node])}
+    if nodes.ranks:
+        said["rank"] = nodes.ranks[node]
+    return said
 
 
 def graphml(graph: Graph) -> str:
@@ -85,18 +94,20 @@ def node_link(graph: Graph) -> str:
 
 
 def _token(token_id: int, vocabulary: SeenVocabulary) -> dict[str, Any]:
+    if token_id == UNKNOWN_ID:
+        return {"text": NO_ID}
     raw = vocabulary.token_bytes(token_id)
     return {"token_id": token_id, "text": label_of(vocabulary, token_id), "bytes": raw.hex()}
 
 
 def _verdict(round_: Round, row: int, vocabulary: SeenVocabulary) -> dict[str, Any]:
     target = round_.target
-    if row >= len(target.ids):
+    if row >= len(target.ids) or target.ids[row] == UNKNOWN_ID:
         return {}
     chosen = _token(target.ids[row], vocabulary)
-    return {
-        "target_id": chosen["token_id"],
-        "target_text": chosen["text"],
-        "target_logprob": target.logprobs[row],
-        "target_gap": target.gaps[row],
-    }
+    verdict = {"target_id": chosen["token_id"], "target_text": chosen["text"]}
+    if target.logprobs:
+        verdict["target_logprob"] = target.logprobs[row]
+    if target.gaps:
+        verdict["target_gap"] = target.gaps[row]
+    return verdict

@@ -41,7 +41,11 @@ async function roundAt(index) {
 async function show(index) {
   const last = run.rounds.length - 1;
   wanted = Math.max(0, Math.min(last, index));
-  if (last < 0) return;
+  if (last < 0) {
+    byId("heading").textContent = `${run.rounds_told} rounds, and only their totals are known`;
+    drawNumbers(null);
+    return;
+  }
   const asked = wanted;
   const round = await roundAt(asked);
   if (asked !== wanted) return;
@@ -64,6 +68,9 @@ function drawHeading(round) {
   make(heading, "small", {}, round.outcome);
 }
 
+// A time or a speed of 0 is one that an imported run does not say.
+const known = (value) => (value ? value.toFixed(1) : "unknown");
+
 function row(table, name, values) {
   const line = make(table, "tr");
   make(line, "th", {}, name);
@@ -77,19 +84,22 @@ function drawNumbers(round) {
   const head = make(make(table, "thead"), "tr");
   for (const name of ["", "round", "run"]) make(head, "th", {}, name);
   const body = make(table, "tbody");
-  row(body, "acceptance length", [round.length, run.mean.toFixed(2)]);
-  row(body, "milliseconds", [round.ms.total.toFixed(1), run.mean_ms.total.toFixed(1)]);
-  for (const stage of run.stages) row(body, stage, [round.ms[stage].toFixed(1), run.mean_ms[stage].toFixed(1)]);
-  row(body, "tokens per second", ["", run.tokens_per_second.toFixed(1)]);
+  row(body, "acceptance length", [round ? round.length : "", run.mean.toFixed(2)]);
+  row(body, "milliseconds", [round ? known(round.ms.total) : "", known(run.mean_ms.total)]);
+  for (const stage of run.stages) {
+    const stages = [round?.ms, run.mean_ms].map((ms) => (!ms ? "" : ms.verify ? ms[stage].toFixed(1) : "unknown"));
+    row(body, stage, stages);
+  }
+  row(body, "tokens per second", ["", known(run.tokens_per_second)]);
   row(body, "tokens", ["", run.tokens]);
-  row(body, "rounds", ["", run.rounds.length]);
+  row(body, "rounds", ["", run.rounds_told]);
   const bars = make(box, "div", { id: "histogram", title: "rounds by acceptance length" });
   const axis = make(box, "div");
   const most = Math.max(1, ...run.histogram);
   run.histogram.forEach((count, length) => {
     if (!length) return;
     const bar = make(bars, "div", { title: `${count} rounds of ${length}`, style: `height:${(100 * count) / most}%` });
-    if (length === round.length) bar.className = "shown";
+    if (round && length === round.length) bar.className = "shown";
     make(axis, "span", {}, length);
   });
 }

@@ -17,10 +17,10 @@ from ddtree_tui.answer_text import PREFILL
 from ddtree_tui.escape import escape
 from ddtree_tui.export.places import outcome, places_of
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
-from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, stage_ms
 from ddtree_tui.statistics.stages import STAGES
+from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, recorded_mode
 from engine.events import Round
 
 PER_BLOCK = 32
@@ -48,12 +48,17 @@ def run_page(answer: Answer) -> Iterator[str]:
 def _run(answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
     """What is shown whatever the round, and one (acceptance length, near miss?) a round for the timeline."""
     statistics, finished = answer.statistics, answer.finished
-    name = mode_name(answer.settings.mode, answer.settings.budget)
-    model = answer.loaded.target.name if answer.loaded else "unknown model"
-    facts = [model, name, f"temperature {answer.settings.temperature:g}"]
-    if answer.loaded is not None:
+    known = known_settings(answer.prefilled)
+    model = (answer.loaded.target.name if answer.loaded else "") or UNKNOWN_MODEL
+    temperature = f"{answer.settings.temperature:g}" if "temperature" in known else UNKNOWN
+    facts = [model, recorded_mode(answer.settings, known), f"temperature {temperature}"]
+    if answer.prefilled is not None and (source := answer.prefilled.source) is not None:
+        facts.insert(0, f"imported from {escape(source.system)}: {escape(source.name)}".removesuffix(": "))
+    if answer.loaded is not None and answer.loaded.device:
         facts.append(answer.loaded.device)
-    facts.append(f"{counted(answer.tokens, 'token')} in {counted(len(answer.rounds), 'round')}")
+    facts.append(f"{counted(answer.tokens, 'token')} in {counted(answer.round_count, 'round')}")
+    if answer.imported and answer.text is not None and not (answer.text.thinking or answer.text.answer):
+        facts.append(f"text {UNKNOWN}")
     if answer.wrong:
         facts.append(answer.alarm)
     return {
@@ -76,6 +81,7 @@ def _run(answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
         "mean": finished.mean_acceptance_length if finished else statistics.acceptance.mean,
         "tokens_per_second": finished.tokens_per_second if finished else statistics.speed.mean,
         "tokens": answer.tokens,
+        "rounds_told": answer.round_count,
         "histogram": statistics.acceptance.histogram,
     }
 
@@ -85,7 +91,7 @@ def _text(answer: Answer) -> list[tuple[str, list[tuple[int, str]]]]:
     pieces: dict[str, list[tuple[int, str]]] = {"thinking": [], "answer": []}
     if answer.text is not None:
         texts = {"thinking": answer.text.thinking, "answer": answer.text.answer}
-        for number in range(PREFILL, len(answer.rounds)):
+        for number in range(PREFILL, len(answer.rounds) + 1):  # what no round is known of comes last
             for stretch in answer.text.stretches(number):
                 text = texts[stretch.section][stretch.start : stretch.end]
                 pieces[stretch.section].append((number, escape(text, keep_newlines=True)))

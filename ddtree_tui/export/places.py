@@ -10,7 +10,8 @@ from ddtree_tui.glyphs import GLYPHS, State, probability, small_probability
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.tree_parts import Label
-from engine.events import Round
+from ddtree_tui.unknown import UNKNOWN, position_text, time_text
+from engine.events import UNKNOWN_ID, Round
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def outcome(round_: Round) -> str:
     """What a round did, in a line."""
     if round_.mode == "ar":
         did = "one token, nothing drafted"
+    elif not round_.tree_known:
+        did = f"tree unknown, {counted(round_.acceptance_length, 'token')}"
     else:
         bonus = f" + {GLYPHS[State.BONUS]}" if round_.bonus_id is not None else ""
         did = (
@@ -97,12 +100,13 @@ def outcome(round_: Round) -> str:
             f"{counted(round_.acceptance_length, 'token')}"
         )
     name = mode_name(round_.mode, round_.budget)
-    return f"{did} · {name} · {round_.ms.total:.1f} ms · position {round_.position}"
+    return f"{did} · {name} · {time_text(round_.ms)} · {position_text(round_)}"
 
 
 def _probability(round_: Round, place: int) -> str:
     if place >= 0:
-        return probability(exp(round_.nodes.logprobs[place]))
+        logprobs = round_.nodes.logprobs
+        return probability(exp(logprobs[place])) if logprobs else ""
     if place == NEAR_MISS and round_.miss is not None:
         return f"#{round_.miss.rank} {small_probability(exp(round_.miss.logprob))}"
     return ""
@@ -110,16 +114,19 @@ def _probability(round_: Round, place: int) -> str:
 
 def _tip(shape: DraftShape, place: int, token_id: int, label: Label) -> str:
     round_ = shape.round
-    said = [f"{shape.state(place).value}: {label(token_id)[0]}", f"id {token_id}"]
+    identity = UNKNOWN if token_id == UNKNOWN_ID else str(token_id)
+    said = [f"{shape.state(place).value}: {label(token_id)[0]}", f"id {identity}"]
     if place >= 0:
         nodes = round_.nodes
-        said += [
-            f"depth {nodes.depths[place]}",
-            f"the drafter's #{nodes.ranks[place]} there",
-            f"p {exp(nodes.logprobs[place]):.4f}, of the path {exp(shape.weights[place]):.2g}",
-        ]
-    row = place + 1
-    if place >= ROOT and row < len(round_.target.ids):
-        chosen, gap = label(round_.target.ids[row])[0], round_.target.gaps[row]
-        said.append(f"the target goes on with {chosen}, {gap:.4g} above its next choice")
+        said.append(f"depth {nodes.depths[place]}")
+        said.append(f"the drafter's #{nodes.ranks[place]} there" if nodes.ranks else f"rank {UNKNOWN}")
+        if nodes.logprobs:
+            p, path = exp(nodes.logprobs[place]), exp(shape.weights[place])
+            said.append(f"p {p:.4f}, of the path {path:.2g}")
+        else:
+            said.append(f"p {UNKNOWN}")
+    row, target = place + 1, round_.target
+    if place >= ROOT and row < len(target.ids) and target.ids[row] != UNKNOWN_ID:
+        goes_on = f"the target goes on with {label(target.ids[row])[0]}"
+        said.append(f"{goes_on}, {target.gaps[row]:.4g} above its next choice" if target.gaps else goes_on)
     return ", ".join(said)

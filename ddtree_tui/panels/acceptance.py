@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, numbers, wrapped
+from ddtree_tui.panels.panel import NOT_SAID, NOTHING_YET, Line, Panel, numbers, wrapped
 from ddtree_tui.statistics.report import Report
+from ddtree_tui.unknown import UNKNOWN
 
 BIN_CELLS = 3
 LEAST_BINS = 8
@@ -13,9 +14,10 @@ LEAST_BINS = 8
 def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     """Numbers, then a column per acceptance length; the newest round's length is marked."""
     part = report.acceptance
-    if part.last is None:
+    if not report.rounds:
         return [NOTHING_YET]
-    pairs = [("last", str(part.last)), ("mean", f"{part.mean:.2f}")]
+    last = UNKNOWN if part.last is None else str(part.last)
+    pairs = [("last", last), ("mean", f"{part.mean:.2f}")]
     lines = [numbers(pairs)]
     if report.expected is not None:
         ratio = report.expected.realised / report.expected.expected
@@ -27,12 +29,16 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     bins = min(max(LEAST_BINS, len(part.histogram) - 1), max(1, width // BIN_CELLS))
     counts = [float(n) for n in part.histogram[1 : bins + 1]]
     counts += [0.0] * (bins - len(counts))
+    if not any(part.histogram):
+        return [*lines, NOT_SAID]
     lines += [_marked(row, part.last, "bar") for row in graphics.columns(counts, BIN_CELLS)]
     axis = "".join(str(length).ljust(BIN_CELLS) for length in range(1, bins + 1))
     return [*lines, _marked(axis, part.last, "quiet")]
 
 
-def _marked(text: str, length: int, role: str) -> Line:
+def _marked(text: str, length: int | None, role: str) -> Line:
+    if length is None:
+        return [(text, role)]
     start = (length - 1) * BIN_CELLS
     return [
         (text[:start], role),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel
+from ddtree_tui.panels.panel import Line, Panel, nothing
 from ddtree_tui.statistics.report import BinPart, Report
 
 RANGE_CELLS, COUNT_CELLS, SHARE_CELLS = 11, 9, 12
@@ -12,7 +12,7 @@ RANGE_CELLS, COUNT_CELLS, SHARE_CELLS = 11, 9, 12
 def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     """A bar per bin, from the most probable nodes down."""
     if not report.calibration:
-        return [NOTHING_YET]
+        return [nothing(report)]
     bar = max(8, width - RANGE_CELLS - COUNT_CELLS - SHARE_CELLS - 2)
     head = "probability".ljust(RANGE_CELLS) + "nodes".rjust(COUNT_CELLS) + "  " + " " * bar
     lines: list[Line] = [[(head + " got".rjust(6) + " said".rjust(6), "label")]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, compact
+from ddtree_tui.panels.panel import Line, Panel, compact, nothing
 from ddtree_tui.statistics.report import HitMap, HitsPart, Report
 
 LABEL_CELLS = 7
@@ -15,7 +15,7 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     """Two maps of the same columns and rows, and what they come to in one line."""
     part = report.hits
     if part is None:
-        return [NOTHING_YET]
+        return [nothing(report)]
     depths = max(len(part.spine.tries), len(part.branches.tries))
     cells = CELLS if LABEL_CELLS + CELLS * depths <= width else NARROW_CELLS
     depths = min(depths, max(1, (width - LABEL_CELLS) // cells))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, wrapped
+from ddtree_tui.panels.panel import Line, Panel, nothing, wrapped
 from ddtree_tui.statistics.report import LAST_NODES, MarginalPart, Report
 
 AXIS_CELLS = 6
@@ -14,7 +14,7 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     """Tokens a round over the budget, then what smaller budgets would have cost."""
     part = report.marginal
     if part is None:
-        return [NONE if report.rounds else NOTHING_YET]
+        return [NONE if report.rounds and not report.unweighed else nothing(report)]
     lines = [_headline(part)] if part.smaller and part.smaller[0].budget == part.budget - LAST_NODES else []
     lines += _curve(part, graphics, width)
     changes: list[Line] = [

@@ -23,6 +23,12 @@ ROLES = (
     *(f"heat-{level}" for level in range(5)),
 )
 NOTHING_YET: Line = [("nothing yet", "quiet")]
+NOT_SAID: Line = [("unknown: what was imported does not say", "quiet")]
+
+
+def nothing(report: Report) -> Line:
+    """Where there is nothing to draw of what the drafter thought: none yet, or an import is silent."""
+    return NOT_SAID if report.unweighed else NOTHING_YET
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, numbers
+from ddtree_tui.panels.panel import NOT_SAID, NOTHING_YET, Line, Panel, numbers
 from ddtree_tui.statistics.report import Report, WayPart
+from ddtree_tui.unknown import UNKNOWN
 
 NAME_CELLS, CELLS = 12, 10
 MOST_WAYS = 6
@@ -15,6 +16,8 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     speed = report.speed
     if not report.rounds:
         return [NOTHING_YET, *_ways(report, graphics)]
+    if speed.now is None or speed.mean is None:
+        return [NOT_SAID, *_ways(report, graphics)]
     lines = [numbers([("tokens/s now", f"{speed.now:.1f}"), ("mean", f"{speed.mean:.1f}")])]
     lines.append([(graphics.sparkline(speed.history, width), "bar")])
     return [*lines, *_ways(report, graphics)]
@@ -35,7 +38,7 @@ def _way(way: WayPart, graphics: Graphics) -> Line:
         (graphics.dash if ratio is None else f"{ratio:.2f}").rjust(CELLS)
         for ratio in (way.over_ar, way.over_chain)
     )
-    speed = f"{way.tokens_per_second:.1f}".rjust(CELLS)
+    speed = (UNKNOWN if way.tokens_per_second is None else f"{way.tokens_per_second:.1f}").rjust(CELLS)
     return [
         (way.name.ljust(NAME_CELLS), "label"),
         (speed + "".join(ratios), "number"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddtree_tui.byte_size import size
 from ddtree_tui.graphics import Graphics
-from ddtree_tui.panels.panel import NOTHING_YET, Line, Panel, numbers, wrapped
+from ddtree_tui.panels.panel import NOT_SAID, NOTHING_YET, Line, Panel, numbers, wrapped
 from ddtree_tui.statistics.report import Report
 
 FLOOR_CELLS = 34
@@ -13,7 +13,9 @@ FLOOR_CELLS = 34
 
 def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     """One stacked bar, its parts by name; the floor on a scale of the round; memory."""
-    lines: list[Line] = [NOTHING_YET]
+    lines: list[Line] = [NOT_SAID if report.rounds else NOTHING_YET]
+    if report.round_ms and not report.stages:
+        lines = [[*_round(report), ("  stages unknown", "quiet")]]
     if report.stages:
         lines = [_bar(report, graphics, width), *_legend(report, graphics, width)]
     if (floor := report.floor) is not None:
@@ -39,11 +41,15 @@ def _bar(report: Report, graphics: Graphics, width: int) -> Line:
 
 
 def _legend(report: Report, graphics: Graphics, width: int) -> list[Line]:
-    parts: list[Line] = [[("round ", "label"), (f"{report.round_ms:.1f} ms", "number")]]
+    parts: list[Line] = [_round(report)]
     for number, stage in enumerate(report.stages):
         shade = graphics.shades[number % len(graphics.shades)]
         parts.append([(f"{shade} ", "bar"), (f"{stage.name} ", "label"), (f"{stage.ms:.1f}", "number")])
     return wrapped(parts, width)
+
+
+def _round(report: Report) -> Line:
+    return [("round ", "label"), (f"{report.round_ms or 0.0:.1f} ms", "number")]
 
 
 PANEL = Panel(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddtree_tui.statistics.observation import Observation
+from engine.events import Finished
 
 
 class Acceptance:
@@ -23,8 +24,20 @@ class Acceptance:
         self.tokens += seen.length
         self.written += seen.length + seen.first
         self.last = seen.length
-        self.histogram += [0] * (seen.length + 1 - len(self.histogram))
+        self._room(seen.length + 1)
         self.histogram[seen.length] += 1
+
+    def add_totals(self, end: Finished) -> None:
+        """Count the rounds of an imported answer that says only what they came to together."""
+        self.rounds += end.rounds
+        self.tokens += round(end.mean_acceptance_length * end.rounds)
+        self.written += end.tokens
+        self._room(len(end.acceptance_histogram))
+        for length, rounds in enumerate(end.acceptance_histogram):
+            self.histogram[length] += rounds
+
+    def _room(self, lengths: int) -> None:
+        self.histogram += [0] * (lengths - len(self.histogram))
 
     @property
     def mean(self) -> float:

@@ -30,7 +30,7 @@ class Calibration:
 
     def add(self, seen: Observation) -> None:
         """Count a round's nodes."""
-        if not (seen.complete and seen.drafted):
+        if not (seen.complete and seen.drafted and seen.weighed):
             return
         self.rounds += 1
         self.expected += seen.expected

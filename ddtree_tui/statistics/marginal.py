@@ -13,7 +13,7 @@ from ddtree_tui.statistics.observation import Observation
 
 
 class Marginal:
-    """Over rounds in mode ``tree``. ``gains[n]``: tokens that the node in place n added.
+    """Over rounds in mode ``tree`` of a known budget. ``gains[n]``: tokens that the node in place n added.
 
     Attributes:
         budget: the largest budget among the rounds.
@@ -26,7 +26,7 @@ class Marginal:
 
     def add(self, seen: Observation) -> None:
         """Count a round's accepted places."""
-        if seen.mode != "tree" or not seen.drafted:
+        if seen.mode != "tree" or not seen.drafted or not seen.budget:
             return
         self.rounds += 1
         self.budget = max(self.budget, seen.budget)

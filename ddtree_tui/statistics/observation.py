@@ -32,13 +32,14 @@ class Observation(NamedTuple):
 
     Attributes:
         first: whether it is its answer's first round, in front of which the prefill wrote one token.
-        budget: most nodes the tree could have; outside mode ``tree`` as many as it had.
+        budget: most nodes the tree could have; outside mode ``tree`` as many as it had; 0 where unknown.
         drafted: nodes of the tree.
         accepted: nodes of the accepted path.
         steps: the target's choices along the accepted path, and the one it missed, if its rank is known.
         gains: places in best-first order of the nodes that made the round one token longer each.
         complete: whether the target's choice ended the path. Where the end of the text cut it instead, nobody
             knows which nodes below would have been accepted.
+        weighed: whether the drafter's probabilities of what it drafted are known; imports may not say them.
         expected: the drafter's own guess of ``accepted``: the sum of all path probabilities.
         bins: per bin of path probability (``EDGES``): nodes and the sum of their probabilities. Empty unless
             complete.
@@ -55,6 +56,7 @@ class Observation(NamedTuple):
     steps: tuple[Step, ...]
     gains: tuple[int, ...]
     complete: bool
+    weighed: bool
     expected: float
     bins: tuple[list[int], list[float]]
     hits: tuple[int, ...]
@@ -66,7 +68,7 @@ class Observation(NamedTuple):
         complete = round_.bonus_id is not None
         expected, bins = 0.0, ([0] * (len(EDGES) + 1), [0.0] * (len(EDGES) + 1))
         hits: tuple[int, ...] = ()
-        if complete and nodes.ids:
+        if complete and nodes.logprobs:
             # The path probability of a node is the product of the drafter's marginals along its path.
             weights: list[float] = []
             for parent, logprob in zip(nodes.parents, nodes.logprobs, strict=True):
@@ -92,6 +94,7 @@ class Observation(NamedTuple):
             # no loss when the text ended on it.
             gains=tuple(accepted if complete else accepted[:-1]),
             complete=complete,
+            weighed=round_.tree_known and len(nodes.logprobs) == len(nodes.ids),
             expected=expected,
             bins=bins,
             hits=hits,
@@ -100,12 +103,16 @@ class Observation(NamedTuple):
 
 def _budget(round_: Round) -> int:
     drafted = len(round_.nodes.ids)
+    if round_.mode == "tree" and not round_.budget:
+        return 0
     return max(drafted, min(round_.budget, MAX_BUDGET)) if round_.mode == "tree" else drafted
 
 
 def _steps(round_: Round) -> tuple[Step, ...]:
-    steps = []
+    steps: list[Step] = []
     spine = True
+    if not (round_.nodes.ranks and round_.target.gaps):  # an import: what was missed, and how far, is unknown
+        return ()
     for node in round_.accepted:
         rank = max(0, round_.nodes.ranks[node])
         steps.append(Step(round_.nodes.depths[node], rank, spine))

@@ -33,10 +33,11 @@ class AcceptancePart(_Part, frozen=True):
 
 
 class SpeedPart(_Part, frozen=True):
-    """Tokens per second inside rounds. ``now``: over the last second of them; ``history``: oldest first."""
+    """Tokens per second inside rounds. ``now``: over the last second of them; ``history``: oldest first. None
+    where no round says its time, as in imports."""
 
-    now: float
-    mean: float
+    now: float | None
+    mean: float | None
     history: list[float]
 
 
@@ -68,11 +69,11 @@ class MemoryPart(_Part, frozen=True):
 
 class WayPart(_Part, frozen=True):
     """One way of decoding; ``over_ar`` and ``over_chain``: its speed as a multiple of theirs, None where they
-    were not seen."""
+    were not seen, and like the speed where it is unknown."""
 
     name: str
     rounds: int
-    tokens_per_second: float
+    tokens_per_second: float | None
     over_ar: float | None
     over_chain: float | None
 
@@ -135,14 +136,15 @@ class MarginalPart(_Part, frozen=True):
 class Report(_Part, frozen=True):
     """Everything about the rounds of a scope; parts that nothing is known about are None.
 
-    ``tokens``: of the text, so with the one that each answer's prefill wrote."""
+    ``tokens``: of the text, so with the one that each answer's prefill wrote. ``unweighed``: rounds of which
+    the drafter's probabilities are unknown, as in imports."""
 
     scope: str
     rounds: int
     tokens: int
     acceptance: AcceptancePart
     speed: SpeedPart
-    round_ms: float
+    round_ms: float | None
     stages: list[StagePart]
     floor: FloorPart | None
     memory: MemoryPart | None
@@ -151,6 +153,7 @@ class Report(_Part, frozen=True):
     hits: HitsPart | None
     calibration: list[BinPart]
     marginal: MarginalPart | None
+    unweighed: int = 0
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,7 @@ class Surroundings:
 def report(collected: Collected, scope: str, around: Surroundings) -> Report:
     """Read the sums of a scope."""
     acceptance, speed, stages = collected.acceptance, collected.speed, collected.stages
+    timed = bool(stages.rounds) or not acceptance.rounds
     return Report(
         scope=scope,
         rounds=acceptance.rounds,
@@ -172,8 +176,10 @@ def report(collected: Collected, scope: str, around: Surroundings) -> Report:
         acceptance=AcceptancePart(
             last=acceptance.last, mean=acceptance.mean, histogram=list(acceptance.histogram)
         ),
-        speed=SpeedPart(now=speed.now, mean=speed.mean, history=speed.history()),
-        round_ms=stages.total / stages.rounds if stages.rounds else 0.0,
+        speed=SpeedPart(
+            now=speed.now if timed else None, mean=speed.mean if timed else None, history=speed.history()
+        ),
+        round_ms=stages.mean_ms("total") if timed else None,
         stages=_stages(stages),
         floor=_floor(stages, around.loaded.floor if around.loaded else None),
         memory=_memory(around.loaded, around.memory),
@@ -182,14 +188,16 @@ def report(collected: Collected, scope: str, around: Surroundings) -> Report:
         hits=_hits(collected.hits),
         calibration=_bins(collected.calibration),
         marginal=_marginal(collected.marginal),
+        unweighed=collected.unweighed,
     )
 
 
 def _stages(stages: Stages) -> list[StagePart]:
-    if not stages.total:
+    if not stages.divided:
         return []
     return [
-        StagePart(name=name, ms=ms / stages.rounds, share=ms / stages.total) for name, ms in stages.ms.items()
+        StagePart(name=name, ms=ms / stages.divided, share=ms / stages.divided_ms)
+        for name, ms in stages.ms.items()
     ]
 
 
@@ -203,7 +211,7 @@ def _floor(stages: Stages, floor: Floor | None) -> FloorPart | None:
 
 
 def _memory(loaded: Loaded | None, use: MemoryUse | None) -> MemoryPart | None:
-    if loaded is None:
+    if loaded is None or not loaded.memory_bytes:
         return None
     return MemoryPart(
         loaded=loaded.memory_bytes,
@@ -217,13 +225,13 @@ def _ways(ways: Ways) -> list[WayPart]:
     ar, chain = ways.tokens_per_second(("ar", 0)), ways.tokens_per_second(("chain", 0))
 
     def part(way: Way) -> WayPart:
-        speed = ways.tokens_per_second(way) or 0.0
+        speed = ways.tokens_per_second(way) or None
         return WayPart(
             name=mode_name(*way),
             rounds=ways.rounds(way),
             tokens_per_second=speed,
-            over_ar=speed / ar if ar else None,
-            over_chain=speed / chain if chain else None,
+            over_ar=speed / ar if ar and speed else None,
+            over_chain=speed / chain if chain and speed else None,
         )
 
     return [part(way) for way in ways.seen()]

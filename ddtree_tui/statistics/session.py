@@ -9,7 +9,7 @@ from ddtree_tui.statistics.observation import Observation
 from ddtree_tui.statistics.report import Report, Surroundings, report
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.statistics.ways import Ways
-from engine.events import Loaded, MemoryUse, Round
+from engine.events import Finished, Loaded, MemoryUse, Round
 from engine.settings import DecodeSettings
 
 
@@ -42,6 +42,11 @@ class SessionStatistics:
         for collected in (answer, self.all, self.since_change):
             collected.add(seen)
         self.ways.add(seen)
+
+    def add_totals(self, end: Finished, answer: Collected) -> None:
+        """Count an imported answer of which no rounds are known, only their totals."""
+        for collected in (answer, self.all, self.since_change):
+            collected.add_totals(end)
 
     def forget_answers(self) -> None:
         """A new conversation. What the ways of decoding are worth on this device is still known."""

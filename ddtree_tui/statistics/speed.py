@@ -13,7 +13,7 @@ MOST_BUCKETS = 128
 
 
 class Speed:
-    """Time is that of the rounds: neither prefill nor waiting is in it."""
+    """Time is that of the rounds: neither prefill nor waiting is in it. Those without a time do not count."""
 
     def __init__(self) -> None:
         self.tokens = 0
@@ -28,6 +28,8 @@ class Speed:
     def add(self, seen: Observation) -> None:
         """Count one more round."""
         tokens, ms = seen.length, seen.ms.total
+        if not ms:
+            return
         self.tokens += tokens
         self.ms += ms
         self._recent.append((tokens, ms))

@@ -11,21 +11,30 @@ REST = "rest"
 
 
 class Stages:
-    """Sums of milliseconds. ``drafted``, ``plain``: rounds with and without a forward of the drafter."""
+    """Sums of milliseconds, over rounds whose time is known. ``drafted``, ``plain``: those with and without a
+    forward of the drafter. ``divided``: those of which it is known which stages the time went to, and
+    ``divided_ms`` is theirs."""
 
     def __init__(self) -> None:
         self.total = 0.0
         self.ms = dict.fromkeys((*STAGES, REST), 0.0)
         self.drafted = 0
         self.plain = 0
+        self.divided = 0
+        self.divided_ms = 0.0
 
     def add(self, seen: Observation) -> None:
         """Count a round's times."""
         times = seen.ms
-        values = (times.draft, times.build, times.verify, times.walk, times.commit)
-        for stage, value in zip(STAGES, values, strict=True):
-            self.ms[stage] += value
-        self.ms[REST] += max(0.0, times.total - sum(values))
+        if not times.total:
+            return
+        if times.divided:
+            values = (times.draft, times.build, times.verify, times.walk, times.commit)
+            for stage, value in zip(STAGES, values, strict=True):
+                self.ms[stage] += value
+            self.ms[REST] += max(0.0, times.total - sum(values))
+            self.divided += 1
+            self.divided_ms += times.total
         self.total += times.total
         if seen.drafted:
             self.drafted += 1
@@ -38,8 +47,9 @@ class Stages:
 
     def mean_ms(self, stage: str) -> float:
         """Milliseconds of a stage, or in ``total``, in a round on average; 0 before the first."""
-        ms = self.total if stage == "total" else self.ms[stage]
-        return ms / self.rounds if self.rounds else 0.0
+        if stage == "total":
+            return self.total / self.rounds if self.rounds else 0.0
+        return self.ms[stage] / self.divided if self.divided else 0.0
 
     def floor_ms(self, floor: Floor) -> float:
         """Milliseconds that these rounds take at least, all together."""

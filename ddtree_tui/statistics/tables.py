@@ -18,6 +18,7 @@ from ddtree_tui.panels.panel import Panel
 from ddtree_tui.plural import counted
 from ddtree_tui.statistics.report import HitMap, Report
 from ddtree_tui.statistics.scope import Scope
+from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL
 from engine.events import Loaded
 
 BAR_CELLS = 30
@@ -56,7 +57,8 @@ def _pair(loaded: Loaded | None) -> str:
     if loaded is None:
         return "A recorded run"
     drafter = f" with drafter {loaded.drafter.name}" if loaded.drafter else ""
-    return escape(f"{loaded.target.name}{drafter} on {loaded.device}")
+    device = f" on {loaded.device}" if loaded.device else ""
+    return escape(f"{loaded.target.name or UNKNOWN_MODEL}{drafter}{device}")
 
 
 def tables(report: Report, graphics: Graphics) -> Iterator[tuple[Panel, list[RenderableType]]]:
@@ -80,6 +82,8 @@ def _table(graphics: Graphics, *columns: str) -> Table:
 def _acceptance(report: Report, graphics: Graphics) -> list[RenderableType]:
     part = report.acceptance
     lines: list[RenderableType] = [f"last {part.last or NONE}, mean {part.mean:.2f}"]
+    if report.rounds and not any(part.histogram):
+        return [*lines, f"how many rounds committed how many tokens: {UNKNOWN}"]
     if (expected := report.expected) is not None:
         lines.append(
             f"the drafter expected {expected.expected:.2f}, got {expected.realised:.2f} "
@@ -99,9 +103,13 @@ def _speed(report: Report, graphics: Graphics) -> list[RenderableType]:
     table = _table(graphics, "seen here", "tokens/s", "x ar", "x chain", "rounds")
     for way in report.ways:
         ratios = (NONE if ratio is None else f"{ratio:.2f}" for ratio in (way.over_ar, way.over_chain))
-        table.add_row(way.name, f"{way.tokens_per_second:.1f}", *ratios, f"{way.rounds:,}")
-    said = f"tokens/s in the last second {report.speed.now:.1f}, mean {report.speed.mean:.1f}"
+        table.add_row(way.name, _number(way.tokens_per_second), *ratios, f"{way.rounds:,}")
+    said = f"tokens/s in the last second {_number(report.speed.now)}, mean {_number(report.speed.mean)}"
     return [said, graphics.sparkline(report.speed.history, SPARK_CELLS), table]
+
+
+def _number(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.1f}"
 
 
 def _time(report: Report, graphics: Graphics) -> list[RenderableType]:
@@ -110,7 +118,9 @@ def _time(report: Report, graphics: Graphics) -> list[RenderableType]:
     for stage in report.stages:
         bar = graphics.bar(stage.share, BAR_CELLS).rstrip()
         table.add_row(stage.name, f"{stage.ms:.2f}", f"{stage.share:.0%}", bar)
-    table.add_row("round", f"{report.round_ms:.2f}")
+    if report.rounds and not report.stages:
+        table.add_row("stages", UNKNOWN)
+    table.add_row("round", UNKNOWN if report.round_ms is None else f"{report.round_ms:.2f}")
     lines: list[RenderableType] = [table]
     if (floor := report.floor) is not None:
         lines.append(f"floor {floor.floor_ms:.2f} ms of {floor.round_ms:.2f}: {floor.share:.0%}")
@@ -119,10 +129,15 @@ def _time(report: Report, graphics: Graphics) -> list[RenderableType]:
     return lines
 
 
+def _nothing(report: Report) -> str:
+    """Of an import, which may not say the drafter's numbers, or of a run that drafts nothing."""
+    return UNKNOWN if report.unweighed else NONE
+
+
 def _hits(report: Report, graphics: Graphics) -> list[RenderableType]:
     part = report.hits
     if part is None:
-        return [NONE]
+        return [_nothing(report)]
     lines: list[RenderableType] = []
     for name, counts in (("spine", part.spine), ("branches", part.branches)):
         if any(counts.tries):
@@ -160,13 +175,13 @@ def _calibration(report: Report, graphics: Graphics) -> list[RenderableType]:
             bar = "".join(graphics.bar_with_mark(part.accepted, part.probability, BAR_CELLS)).rstrip()
             cells += [f"{part.accepted:.1%}", f"{part.probability:.1%}", bar]
         table.add_row(*cells)
-    return [table if report.calibration else NONE]
+    return [table if report.calibration else _nothing(report)]
 
 
 def _marginal(report: Report, graphics: Graphics) -> list[RenderableType]:
     part = report.marginal
     if part is None:
-        return [NONE]
+        return [_nothing(report)]
     table = _table(graphics, "budget", "tokens a round", "change")
     table.add_row(str(part.budget), f"{part.tokens_per_round:.2f}")
     for less in part.smaller:

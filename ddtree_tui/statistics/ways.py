@@ -29,7 +29,8 @@ class Ways:
         """Count one more round."""
         way = (seen.mode, seen.budget if seen.mode == "tree" else 0)
         tokens, ms, rounds = self._sums.get(way, (0, 0.0, 0))
-        self._sums[way] = (tokens + seen.length, ms + seen.ms.total, rounds + 1)
+        timed = seen.length if seen.ms.total else 0
+        self._sums[way] = (tokens + timed, ms + seen.ms.total, rounds + 1)
 
     def rounds(self, way: Way) -> int:
         """How many were decoded that way."""

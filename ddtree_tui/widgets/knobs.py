@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalGroup
@@ -9,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from ddtree_tui.setting_list import Setting, Since, setting, shown
+from ddtree_tui.unknown import UNKNOWN
 from ddtree_tui.widgets.painted import Lines, Span
 from engine.settings import DecodeSettings
 
@@ -61,9 +64,9 @@ class Knob(Lines, can_focus=True):
         self._idle = False
         self._take("")
 
-    def show(self, settings: DecodeSettings) -> None:
-        """Take the newest value; the budget is idle outside mode tree."""
-        value = shown(self.setting, getattr(settings, self.setting.name))
+    def show(self, settings: DecodeSettings, *, known: bool = True) -> None:
+        """Take the newest value; the budget is idle outside mode tree. Imports may not say it (``known``)."""
+        value = shown(self.setting, getattr(settings, self.setting.name)) if known else UNKNOWN
         idle = self.setting.name == "budget" and settings.mode != "tree"
         if (value, idle) != (self._value, self._idle):
             self._idle = idle
@@ -126,11 +129,11 @@ class Knobs(HorizontalGroup):
             self._recorded = recorded
             self.refresh(recompose=True)
 
-    def show(self, settings: DecodeSettings, *, disabled: bool) -> None:
-        """Take the newest settings; a recorded run cannot be changed."""
+    def show(self, settings: DecodeSettings, known: Collection[str], *, disabled: bool) -> None:
+        """Take the newest settings, and the names of those known; a recorded run cannot be changed."""
         self.disabled = disabled
         for knob in self.query(Knob):
-            knob.show(settings)
+            knob.show(settings, known=knob.setting.name in known)
 
 
 def _group(short: str, long: str) -> ComposeResult:

@@ -9,10 +9,13 @@ from rich.cells import cell_len
 from ddtree_tui.escape import fit
 from ddtree_tui.glyphs import GLYPHS, IN_ONE_CELL, State, small_probability
 from ddtree_tui.node_facts import Candidate, Choice, NodeFacts
+from ddtree_tui.unknown import UNKNOWN
 from ddtree_tui.widgets.painted import Lines, Span, spread
+from engine.events import UNKNOWN_ID
 
 NOT_RECORDED = "this round has no candidates; the next ones will"
 NOT_IN_RECORDING = "recorded without candidates (--detail has them)"
+NOT_IMPORTED = "the rest: unknown, not in what was imported"
 LEAST_COLUMN = 15
 """Cells of a list of candidates below which one list fewer is shown."""
 COLUMN_GAP = 1
@@ -59,7 +62,7 @@ def detail_lines(facts: NodeFacts, width: int, height: int, unrecorded: str) -> 
     where = f"{facts.state.value.replace('-', ' ')} · depth {facts.depth}"
     lines: list[list[Span]] = [
         spread([(fit(shown, width), role)], [(where, "label")], width),
-        [("id ", "label"), (str(facts.token), "number"), ("  bytes ", "label"), (_hex(facts.raw), "text")],
+        [("id ", "label"), (_id(facts.token), "number"), ("  bytes ", "label"), (_hex(facts.raw), "text")],
         [("text ", "label"), (_tail(facts.path, width - len("text ")), "text")],
         _drafter_line(facts),
         _target_line(facts),
@@ -68,15 +71,21 @@ def detail_lines(facts: NodeFacts, width: int, height: int, unrecorded: str) -> 
     lines = [_cut(line, width) for line in lines]
     lists = _lists(facts, width, height - len(lines) - (not facts.recorded))
     if not facts.recorded:
-        lists.append([(fit(unrecorded, width), "quiet")])
+        lists.append([(fit(NOT_IMPORTED if facts.imported else unrecorded, width), "quiet")])
     return [*lines, *lists][:height]
 
 
 def _drafter_line(facts: NodeFacts) -> list[Span]:
     line: list[Span] = [("drafter ", "label")]
-    if facts.logprob is None or facts.rank is None:
-        return [*line, ("was not asked" if facts.state is State.ROOT else "did not draft this deep", "quiet")]
-    line += [(f"p {_p(facts.logprob)}", "number"), (f" log {facts.logprob:.2f} #{facts.rank}", "text")]
+    if facts.state is State.ROOT:
+        return [*line, ("was not asked", "quiet")]
+    if not facts.told:
+        rank = "" if facts.rank is None else f", its choice #{facts.rank}"
+        return [*line, (f"p {UNKNOWN}{rank}", "quiet")]
+    if facts.logprob is None:
+        return [*line, ("did not draft this deep", "quiet")]
+    rank = "" if facts.rank is None else f" #{facts.rank}"
+    line += [(f"p {_p(facts.logprob)}", "number"), (f" log {facts.logprob:.2f}{rank}", "text")]
     if facts.weight is not None:
         line += [
             ("  path ", "label"),
@@ -96,13 +105,19 @@ def _target_line(facts: NodeFacts) -> list[Span]:
             (f" log {facts.target_logprob:.2f}", "text"),
         ]
     if facts.label != facts.wanted.label or facts.target_logprob is None:
-        said = f"{'  ' if facts.target_logprob is not None else ''}chose {facts.wanted.label}"
-        line += [(said, "text"), (f" {_p(facts.wanted.logprob)}", "number")]
+        chose = facts.wanted.label if facts.wanted.known else UNKNOWN
+        said = f"{'  ' if facts.target_logprob is not None else ''}chose {chose}"
+        p = f"p {UNKNOWN}" if facts.wanted.logprob is None else _p(facts.wanted.logprob)
+        line += [(said, "text"), (f" {p}", "number")]
     return [*line, *_gap(facts.wanted)]
 
 
 def _gap(choice: Choice) -> list[Span]:
-    return [("  gap ", "label"), (f"{choice.gap:.2f}", "text")]
+    return [] if choice.gap is None else [("  gap ", "label"), (f"{choice.gap:.2f}", "text")]
+
+
+def _id(token: int) -> str:
+    return UNKNOWN if token == UNKNOWN_ID else str(token)
 
 
 def _lists(facts: NodeFacts, width: int, rows: int) -> list[list[Span]]:
@@ -136,7 +151,7 @@ def _candidate(candidate: Candidate | None, cells: int) -> list[Span]:
     """One row of a list: the state of the node that has the token, the token, its probability."""
     if candidate is None:
         return [(" " * cells, "")]
-    state, p = candidate.state, _p(candidate.logprob)
+    state, p = candidate.state, "?" if candidate.logprob is None else _p(candidate.logprob)
     glyph = (IN_ONE_CELL.get(state) or GLYPHS[state]) if state is not None else " "
     room = cells - 2 - 6
     label = _pad(fit(candidate.label, room), room)

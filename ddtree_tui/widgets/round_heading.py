@@ -6,6 +6,7 @@ from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.round_player import RoundPlayer, speed_text
 from ddtree_tui.run import Answer, Viewpoint
+from ddtree_tui.unknown import position_text, time_text
 from ddtree_tui.widgets.painted import Lines, Span, spread
 from engine.events import Round
 
@@ -35,15 +36,21 @@ class RoundHeading(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._state: tuple[Answer, Round, int, int, list[Span]] | None = None
+        self._totals: int | None = None
 
     def show(
         self, answer: Answer | None, round_: Round | None, index: int, count: int, right: list[Span]
     ) -> None:
         """Describe a round, the ``index``-th of ``count``; on the right, why it is shown."""
         self._state = None if answer is None or round_ is None else (answer, round_, index, count, right)
+        finished = answer.finished if answer is not None and round_ is None else None
+        self._totals = finished.rounds if finished is not None else None
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
+        if self._totals is not None:
+            told = f"{counted(self._totals, 'round')}, and only their totals are known"
+            return [[("draft tree", "title"), (f"   {told}", "quiet")]]
         if self._state is None:
             return [[("draft tree", "title")]]
         answer, round_, index, count, right = self._state
@@ -72,6 +79,8 @@ def outcome(round_: Round, room: int) -> list[Span]:
     parts: list[list[Span]] = []
     if round_.mode == "ar":
         parts.append([("ar", "text"), (": one token, nothing drafted", "quiet")])
+    elif not round_.tree_known:
+        parts.append([("tree unknown", "quiet"), (f", {counted(round_.acceptance_length, 'token')}", "text")])
     else:
         parts.append(
             [
@@ -88,8 +97,8 @@ def outcome(round_: Round, room: int) -> list[Span]:
                 else [(f"✗→ #{round_.miss.rank}", "near-miss"), (" near miss", "quiet")]
             )
     parts.append([(mode_name(round_.mode, round_.budget), "quiet")])
-    parts.append([(f"{round_.ms.total:.1f} ms", "quiet")])
-    parts.append([(f"position {round_.position}", "quiet")])
+    parts.append([(time_text(round_.ms), "quiet")])
+    parts.append([(position_text(round_), "quiet")])
     spans: list[Span] = []
     used = 0
     for part in parts:

@@ -55,7 +55,7 @@ class RunView(Vertical):
         """Paint the newest state. ``live``: there is an engine, not a recording."""
         count = len(session.rounds)
         index = viewpoint.index(count)
-        answer, round_ = session.rounds[index] if index is not None else (None, None)
+        answer, round_ = session.rounds[index] if index is not None else (told_in_totals(session), None)
         shown_in_answer = index - answer.first_round if answer is not None and index is not None else 0
         tree = self.query_one(DraftTreeView)
         marked = (answer, shown_in_answer) if answer is not None else None
@@ -121,8 +121,18 @@ class RunView(Vertical):
         self.query_one(Stats).show(numbers)
 
 
-def place_of(token: Written, round_: Round) -> int:
-    """Where a token is in the tree of the round that wrote it; the prefill's is the first round's root."""
+def told_in_totals(session: Session) -> Answer | None:
+    """The newest answer, if it is an imported one of which no round is known, only what all came to."""
+    answer = session.answer
+    totals = answer is not None and answer.finished is not None and answer.finished.rounds > 0
+    return answer if totals else None
+
+
+def place_of(token: Written, round_: Round) -> int | None:
+    """Where a token is in the tree of the round that wrote it; the prefill's is the first round's root. None
+    in a tree that is unknown."""
     if token.round == PREFILL:
         return ROOT
+    if not round_.tree_known:
+        return None
     return round_.accepted[token.place] if token.place < len(round_.accepted) else BONUS

@@ -10,6 +10,7 @@ from ddtree_tui.glyphs import BARS
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Answer, stage_ms
 from ddtree_tui.statistics.stages import STAGES
+from ddtree_tui.unknown import UNKNOWN, number_text, time_text
 from ddtree_tui.widgets.painted import Lines, Span
 
 SHADES = "▓▒█░▚"
@@ -80,15 +81,24 @@ class Stats(Lines):
             parts += [
                 [("accept ", "label"), (str(round_.acceptance_length), "number"),
                  (" mean ", "label"), (f"{mean_length(answer):.2f}", "number")],
-                [("tok/s ", "label"), (f"{answer.recent_tokens_per_second(index):.0f}", "number"),
-                 (" mean ", "label"), (f"{speed(answer):.0f}", "number")],
+                [("tok/s ", "label"), (number_text(answer.recent_tokens_per_second(index), 0), "number"),
+                 (" mean ", "label"), (number_text(speed(answer), 0), "number")],
                 [(f"{answer.tokens}", "number"), (" tokens ", "label"),
                  (f"{len(answer.rounds)}", "number"),
                  (" round" if len(answer.rounds) == 1 else " rounds", "label")],
-                [(f"{round_.ms.total:.0f} ms", "number")],
-                [("draft ", "label"), (f"{round_.ms.draft:.0f}", "number"),
-                 (" verify ", "label"), (f"{round_.ms.verify:.0f}", "number")],
+                [(f"{round_.ms.total:.0f} ms" if round_.ms.total else time_text(round_.ms), "number")],
             ]  # fmt: skip
+            if round_.ms.divided:
+                parts.append(
+                    [("draft ", "label"), (f"{round_.ms.draft:.0f}", "number"),
+                     (" verify ", "label"), (f"{round_.ms.verify:.0f}", "number")]
+                )  # fmt: skip
+        elif answer.finished is not None:
+            parts += [
+                [("mean acceptance ", "label"), (f"{mean_length(answer):.2f}", "number")],
+                [("tok/s mean ", "label"), (number_text(speed(answer), 0), "number")],
+                [(f"{answer.tokens}", "number"), (" tokens", "label")],
+            ]
         spans: list[Span] = []
         for part in parts:
             candidate = [*spans, *([("  ", "label")] if spans else []), *part]
@@ -99,7 +109,7 @@ class Stats(Lines):
 
     def _table(self) -> list[list[Span]]:
         answer = self._numbers.answer if self._numbers else None
-        count = f"{counted(answer.tokens, 'token')}, {counted(len(answer.rounds), 'round')}" if answer else ""
+        count = f"{counted(answer.tokens, 'token')}, {counted(answer.round_count, 'round')}" if answer else ""
         rows = [
             (("acceptance length", "–", "–")),
             ("tokens per second", "–", "–"),
@@ -112,15 +122,18 @@ class Stats(Lines):
                 ("acceptance length", str(round_.acceptance_length), f"{mean_length(answer):.2f}"),
                 (
                     SPEED_LABEL,
-                    f"{answer.recent_tokens_per_second(index):.1f}",
-                    f"{speed(answer):.1f}",
+                    number_text(answer.recent_tokens_per_second(index), 1),
+                    number_text(speed(answer), 1),
                 ),
                 (
                     "milliseconds",
-                    f"{round_.ms.total:.1f}",
-                    f"{answer.statistics.stages.mean_ms('total'):.1f}",
+                    number_text(round_.ms.total, 1),
+                    number_text(answer.statistics.stages.mean_ms("total"), 1),
                 ),
             ]
+        elif answer is not None and answer.finished is not None:
+            rows[0] = ("acceptance length", "–", f"{mean_length(answer):.2f}")
+            rows[1] = ("tokens per second", "–", number_text(speed(answer), 1))
         heading: list[Span] = [
             (count.ljust(LABEL_CELLS), "label"),
             ("round".rjust(NUMBER_CELLS), "title"),
@@ -130,15 +143,17 @@ class Stats(Lines):
 
     def _histogram(self, width: int, rows: int) -> list[list[Span]]:
         """Rounds per acceptance length, 1 to the block size; the shown round's length is marked."""
-        if self._numbers is None or rows < 1 or not self._numbers.answer.rounds:
+        if self._numbers is None or rows < 1:
             return []
         answer = self._numbers.answer
         counts = answer.statistics.acceptance.histogram
+        if not any(counts):
+            return []
         bins = max(self._numbers.block_size, len(counts) - 1)
         bins = min(bins, width // BIN_CELLS)
         rows = min(rows, 4)
         highest = max(counts)
-        shown = answer.rounds[self._numbers.index].acceptance_length
+        shown = answer.rounds[self._numbers.index].acceptance_length if answer.rounds else 0
         lines: list[list[Span]] = [[("rounds by acceptance length", "title")]]
         for row in range(rows - 1, -1, -1):
             line: list[Span] = []
@@ -155,6 +170,8 @@ class Stats(Lines):
         if self._numbers is None or not self._numbers.answer.rounds:
             return []
         times = self._numbers.answer.rounds[self._numbers.index].ms
+        if not times.divided:
+            return [[(f"stages {UNKNOWN}", "quiet")]] if self._numbers.answer.imported else []
         spent = sum(stage_ms(times, stage) for stage in STAGES)
         numbers: list[list[Span]] = [[]]
         bar, used = "", 0
@@ -179,7 +196,7 @@ def _axis(bins: int, shown: int) -> list[Span]:
         start, text = (length - 1) * BIN_CELLS, str(length)
         if start > mark + len(label) or start + len(text) < mark:
             axis[start : start + len(text)] = text
-    if shown > bins:
+    if not 1 <= shown <= bins:
         return [("".join(axis), "quiet")]
     return [
         ("".join(axis[:mark]), "quiet"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from ddtree_tui.answer_text import AR, BONUS, FIRST, PREFILL, Written
+from ddtree_tui.answer_text import AR, BONUS, FIRST, PREFILL, UNTOLD, Written
 from ddtree_tui.escape import hex_bytes
 from ddtree_tui.labels import label_of
+from ddtree_tui.unknown import UNKNOWN
 from ddtree_tui.vocabulary import SeenVocabulary
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.written_text import VIEW_MEANINGS, View, origin_text, sign
+from engine.events import UNKNOWN_ID
 
 
 class TokenLine(Lines):
@@ -45,12 +47,15 @@ class TokenLine(Lines):
 def about(token: Written, number: int, first_round: int, vocabulary: SeenVocabulary) -> list[Span]:
     """A token of an answer whose rounds begin with ``first_round``: what it is, and who wrote it."""
     raw = vocabulary.token_bytes(token.id)
+    if token.origin == UNTOLD:
+        return [("text", "text"), (f"  {origin_text(token.origin)}", "quiet")]
     wrote = "the prefill" if token.round == PREFILL else f"round {first_round + token.round + 1}"
+    identity = UNKNOWN if token.id == UNKNOWN_ID else str(token.id)
     return [
         (label_of(vocabulary, token.id), "text"),
         (f"  {sign(token.origin)} {origin_text(token.origin)}, ", "quiet"),
         (wrote, "text"),
-        (f" · token {number + 1} · id {token.id} · bytes {hex_bytes(raw)}", "quiet"),
+        (f" · token {number + 1} · id {identity} · bytes {hex_bytes(raw)}", "quiet"),
     ]
 
 

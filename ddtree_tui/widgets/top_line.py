@@ -90,6 +90,9 @@ def _model(status: Status, room: int) -> list[Span]:
 def _facts(loaded: Loaded) -> list[str]:
     target, drafter = loaded.target, loaded.drafter
     weights = target.quantization or target.dtype
+    if not loaded.device or not target.parameters:  # imported: little is known
+        said = [loaded.device, f"drafter {drafter.name}" if drafter is not None else ""]
+        return [escape(text) for text in said if text]
     facts = [f"{escape(loaded.device)} {escape(weights)}", _size(target.parameters)]
     if target.layer_kinds:
         facts.append(_layers(target))

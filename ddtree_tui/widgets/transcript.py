@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from ddtree_tui.answer_text import AR, BONUS, FIRST, Written
+from ddtree_tui.answer_text import AR, BONUS, FIRST, UNTOLD, Written
 from ddtree_tui.keys import pane_bindings
 from ddtree_tui.run import Answer, Session
 from ddtree_tui.transcript_lines import Drawn, Place, TranscriptLines
@@ -276,4 +276,4 @@ def tint_role(origin: int) -> str:
     """The style of a token by where it comes from."""
     if origin > 0:
         return next(role for depth, role in DEEP if origin >= depth)
-    return {FIRST: "first", BONUS: "bonus", AR: "ar"}[origin]
+    return {FIRST: "first", BONUS: "bonus", AR: "ar", UNTOLD: "answer"}[origin]

@@ -50,4 +50,4 @@ def test_no_time_is_no_speed():
     speed = Speed()
     assert (speed.now, speed.mean, speed.history()) == (0.0, 0.0, [])
     speed.add(seen(3, 0.0))
-    assert (speed.now, speed.mean, speed.history()) == (0.0, 0.0, [0.0])
+    assert (speed.now, speed.mean, speed.history()) == (0.0, 0.0, [])
