@@ -137,7 +137,9 @@ def _check_round(event: Round) -> None:
     _require(0 <= event.budget < _MOST, "the budget is none")
     _check_times(event.ms)
     if event.miss is not None:
-        _require(1 <= event.miss.depth <= MAX_NODES and event.miss.rank >= 0, "the near miss is nowhere")
+        _require(
+            1 <= event.miss.depth <= MAX_NODES and 0 <= event.miss.rank < _MOST, "the near miss is nowhere"
+        )
         _check_ids("near miss", [event.miss.id])
         _require(_is_logprob(event.miss.logprob), "the near miss has no log-probability")
     _require(all(map(_is_logprob, (*nodes.logprobs, *event.target.logprobs))), "a log-probability is none")

@@ -224,7 +224,7 @@ def _encoded(arguments: tuple[Any, ...]) -> bytes:
     raise TypeError
 
 
-def _bytearray(arguments: tuple[Any, ...]) -> bytes:
+def _bytes(arguments: tuple[Any, ...]) -> bytes:
     match arguments:
         case ():
             return b""
@@ -294,7 +294,8 @@ _NAMES: dict[tuple[str, str], Name] = {
         ("argparse", "Namespace", _namespace),
         ("collections", "OrderedDict", _ordered),
         ("_codecs", "encode", _encoded),
-        ("builtins", "bytearray", _bytearray),
+        ("builtins", "bytes", _bytes),
+        ("builtins", "bytearray", _bytes),
         ("numpy", "dtype", _numpy_type),
         ("numpy", "ndarray", lambda _: NumpyArray()),
         ("numpy.core.multiarray", "_reconstruct", lambda _: NumpyArray()),

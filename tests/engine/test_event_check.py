@@ -116,6 +116,8 @@ def test_an_event_that_agrees_with_itself_passes(event: AnyEvent) -> None:
         {"ms.total": -1.0},
         {"ms.verify": 1e300},
         {"miss.depth": 10**30},
+        {"miss.rank": 10**30},
+        {"nodes.ranks": [0, 1, 0, 10**30]},
         {"miss.id": -1},
         {"bonus_id": 10**18},
         {"miss.depth": 0},
