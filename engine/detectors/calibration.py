@@ -40,9 +40,11 @@ def steps(round_: Round) -> list[tuple[float, bool]]:
     """What the drafter promised at each node the walk reached, and whether it came true.
 
     Where the end of the text cut the path nobody knows how it would have gone on: no step. Nor is there one
-    below a leaf.
+    below a leaf. Where the drafter's probabilities are unknown, as in imports, it has promised nothing.
     """
     nodes, accepted = round_.nodes, round_.accepted
+    if not nodes.logprobs:
+        return []
     promised = dict.fromkeys((-1, *accepted), 0.0)
     for parent, logprob in zip(nodes.parents, nodes.logprobs, strict=True):
         if parent in promised:

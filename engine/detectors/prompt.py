@@ -35,6 +35,8 @@ class Prompt(Detector):
             self._special.update(event.special)
         elif isinstance(event, Prefilled):
             yield from two_bos(event.prompt_ids, self._special)
+            if not event.prompt_text or not event.messages:  # an import may not say them
+                return
             yield from system_lost(event.messages, event.prompt_text)
             tail = tail_of(event.messages, event.prompt_text)
             yield from no_assistant_turn(event.messages, tail)

@@ -21,7 +21,7 @@ class Speculation(Detector):
         self._told = False
 
     def take(self, event: AnswerEvent) -> Iterator[Finding]:
-        if not isinstance(event, Round) or event.mode == "ar" or self._told:
+        if not isinstance(event, Round) or event.mode == "ar" or not event.tree_known or self._told:
             return
         if event.nodes.ids:
             self._drafting += 1

@@ -16,7 +16,7 @@ from operator import eq
 
 from engine.detectors.detector import AnswerEvent, Detector
 from engine.detectors.found import Evidence, found
-from engine.events import Finding, Prefilled, Round, Tokens
+from engine.events import UNKNOWN_ID, Finding, Prefilled, Round, Tokens
 
 EVERY = 32
 """Tokens from one look to the next."""
@@ -59,6 +59,8 @@ class Text(Detector):
                 self._learn(event)
             case Prefilled():
                 self._prompt = event.prompt_text
+            case Round() if UNKNOWN_ID in event.committed_ids:
+                self._told = True  # an import: what the text is nobody knows
             case Round() if not self._told:
                 self._ids += event.committed_ids
                 self._rounds += [event.index] * len(event.committed_ids)
@@ -93,18 +95,20 @@ class Text(Detector):
         while first >= period and ids[first] == ids[first - period]:
             first -= 1
         start = min(first + 1, len(ids) - 1)
-        before, after = _mean(self._surprise[:start]), _mean(self._surprise[start:])
-        return self._finding(
+        seen = (
             f"The same {period} tokens come over and over: {len(ids) - start} tokens repeat what stands "
-            f"{period} before. The target's surprise at them is {after:.2f} nats a token, before that "
-            f"{before:.2f}.",
-            start,
-            sign="repetition",
-            period=period,
-            tokens=len(ids) - start,
-            surprise_before=round(before, 3),
-            surprise_after=round(after, 3),
+            f"{period} before."
         )
+        evidence: dict[str, Evidence] = {
+            "sign": "repetition",
+            "period": period,
+            "tokens": len(ids) - start,
+        }
+        if self._surprise:
+            before, after = _mean(self._surprise[:start]), _mean(self._surprise[start:])
+            seen += f" The target's surprise at them is {after:.2f} nats a token, before that {before:.2f}."
+            evidence |= {"surprise_before": round(before, 3), "surprise_after": round(after, 3)}
+        return self._finding(seen, start, **evidence)
 
     def _scripts(self) -> Finding | None:
         text = self._latest()
@@ -183,7 +187,10 @@ def _is_no_text(letter: str) -> bool:
 
 
 def _surprise(event: Round) -> list[float]:
-    """-log p of the tokens committed, as the target had them in the rows they were chosen at."""
+    """-log p of the tokens committed, as the target had them in the rows they were chosen at; none where that
+    is unknown."""
+    if not event.target.logprobs:
+        return []
     rows = [0, *(node + 1 for node in event.accepted)]
     return [-event.target.logprobs[row] for row in rows[: len(event.committed_ids)]]
 

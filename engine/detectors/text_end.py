@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from engine.detectors.detector import AnswerEvent, Detector
 from engine.detectors.found import found
-from engine.events import Finding, Prefilled, Round
+from engine.events import UNKNOWN_ID, Finding, Prefilled, Round
 
 
 class StopInPath(Detector):
@@ -55,8 +55,10 @@ class Continuity(Detector):
             return ()
         position, root_id = self._position, self._root_id
         self._position = event.position + event.acceptance_length
-        self._root_id = event.committed_ids[-1]
+        self._root_id = event.committed_ids[-1] if event.committed_ids else event.root_id
         if position is None or (event.position, event.root_id) == (position, root_id):
+            return ()
+        if event.position < 0 or UNKNOWN_ID in (event.root_id, root_id):  # an import that does not say
             return ()
         return [
             found(

@@ -329,7 +329,7 @@ def test_plain_json_may_be_rounds_alone() -> None:
         ({"ids": [4, "x"]}, r"\$\.rounds\[0\]\.ids\[1\]"),
         ({"parents": [-1, -1, 0, 3]}, "before its parent"),
         ({"parents": [-1, -1, 0]}, "parents"),
-        ({"accepted": [0, 3]}, "accepted path"),
+        ({"accepted": [0, 3]}, "no path"),
         ({"accepted": [-1]}, "accepts a node"),
         ({"logprobs": [0.1] * 3}, "logprobs"),
         ({"logprobs": [5.0] * 4}, "log-probability"),
