@@ -23,7 +23,7 @@ class Choice:
     Attributes:
         round: that committed it; None for the first token, which the prefill chose.
         node: at whose row the target chose it, ``ROOT`` for the root's.
-        gap: top-1 minus top-2 logit in that row; None for the first token.
+        gap: top-1 minus top-2 logit in that row; None for the first token, and where an import does not say.
     """
 
     id: int
@@ -74,10 +74,15 @@ def choices(events: Iterable[object]) -> tuple[int, list[Choice]]:
         elif isinstance(event, Round):
             nodes = [ROOT, *event.accepted]
             for node, token_id in zip(nodes, event.committed_ids, strict=False):
-                found.append(Choice(token_id, event.index, node, event.target.gaps[node + 1]))
+                found.append(Choice(token_id, event.index, node, gap_at(event, node)))
         elif isinstance(event, Finished):
             assert [choice.id for choice in found] == event.output_ids
     return prompt, found
+
+
+def gap_at(round_: Round, node: int) -> float | None:
+    """Top-1 minus top-2 logit at a node's row, or the root's; None where it is unknown."""
+    return round_.target.gaps[node + 1] if round_.target.gaps else None
 
 
 def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:

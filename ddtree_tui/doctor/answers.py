@@ -74,7 +74,11 @@ def recorded(events: Iterable[AnyEvent]) -> list[Answer]:
 def _recorded(number: int, events: Sequence[AnyEvent]) -> Answer:
     prefilled = next(event for event in events if isinstance(event, Prefilled))
     answer = told(number, Way("subject", prefilled.settings), events)
-    name = f"recorded answer {number + 1}: {way_name(prefilled.settings)}"
+    source = prefilled.source
+    told_by = (
+        way_name(prefilled.settings) if source is None else f"{source.system}, {source.name}".rstrip(", ")
+    )
+    name = f"recorded answer {number + 1}: {told_by}"
     return replace(answer, seen=replace(answer.seen, name=name))
 
 
@@ -123,6 +127,8 @@ def _is_reference(other: Answer, answer: Answer) -> bool:
         other is not answer
         and mine is not None
         and its is not None
+        and mine.source is None  # of an import nobody knows how near a tie was
+        and its.source is None
         and its.settings.mode == "ar"
         and its.prompt_ids == mine.prompt_ids
         and other.finished is not None

@@ -78,7 +78,7 @@ class _Doctor:
 
     def run(self) -> int:
         self._look()
-        if self.options.until != "environment":
+        if self.options.until != "environment" and not self.visit.imported:
             self._ask()
         report = make_report(
             self.visit.diagnosis(),
@@ -115,7 +115,7 @@ class _Doctor:
         part = ""
         lines = self._examination if self._examination is not None else examine(self.visit.load)
         for line in chain(terminal_lines(), lines):
-            if line.part == "pair" and self.options.until == "environment":
+            if line.part == "pair" and (self.options.until == "environment" or self.visit.imported):
                 break
             if line.part != part:
                 part = line.part

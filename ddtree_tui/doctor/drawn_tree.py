@@ -38,7 +38,7 @@ def _below(shape: DraftShape, labels: Labels, node: int, indent: str) -> Iterato
     if bonus:
         yield f"{indent}  {GLYPHS[State.BONUS]} {labels(round_.bonus_id or 0)[0]}  the target's own"
     for child in shown:
-        p = probability(math.exp(round_.nodes.logprobs[child]))
+        p = probability(math.exp(round_.nodes.logprobs[child])) if shape.weighed else "p unknown"
         glyph = GLYPHS[shape.states[child]]
         yield f"{indent}  {glyph} {labels(round_.nodes.ids[child])[0]}  {p}  node {child}"
         accepted = shape.states[child] is State.ACCEPTED

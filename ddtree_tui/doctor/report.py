@@ -19,9 +19,10 @@ from ddtree_tui.doctor.contamination import contamination
 from ddtree_tui.doctor.drawn_tree import drawn_tree
 from ddtree_tui.labels import Labels
 from ddtree_tui.run import Session
+from ddtree_tui.unknown import UNKNOWN
 from engine.diagnosis.lines import Line
 from engine.diagnosis.ranking import Diagnosis, Health, Ranked
-from engine.events import Divergence, Finding, LayerCheck, Loaded, Round, Tokens
+from engine.events import Divergence, Finding, Finished, LayerCheck, Loaded, Round, Tokens
 from engine.settings import LoadSettings
 
 REPORT_VERSION = 1
@@ -66,7 +67,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
     first: Divergence | None
     layer: LayerCheck | None
     drift: list[tuple[int, float]]
-    differs: Literal["", "tie", "defect"]
+    differs: Literal["", "tie", "defect", "unknown"]
     differs_at: int | None
     failed: str
 
@@ -225,9 +226,9 @@ def numbers_of(answer: Answer) -> AnswerReport:
         prompt=answer.prompt,
         role=answer.way.role,
         tokens=finished.tokens if finished else committed,
-        rounds=len(rounds),
-        acceptance=committed / len(rounds) if rounds else None,
-        tokens_per_second=finished.tokens_per_second if finished else None,
+        rounds=len(rounds) or (finished.rounds if finished else 0),
+        acceptance=committed / len(rounds) if rounds else told_mean(finished),
+        tokens_per_second=(finished.tokens_per_second or None) if finished else None,
         reason=finished.reason if finished else "",
         own=checked.verdict if checked else "unchecked",
         compared=checked.compared if checked else 0,
@@ -237,7 +238,7 @@ def numbers_of(answer: Answer) -> AnswerReport:
         first=checked.first if checked else next(iter(answer.seen.divergences), None),
         layer=checked.layer if checked else None,
         drift=checked.drift if checked else [],
-        differs="" if answer.parts is None else "tie" if answer.tie else "defect",
+        differs=_differs(answer),
         differs_at=answer.parts.position if answer.parts is not None else None,
         failed=failed.message if failed else "",
     )
@@ -261,13 +262,26 @@ def _beside(answers: Sequence[Answer]) -> Iterable[BesideReport]:
         )
 
 
+def _differs(answer: Answer) -> Literal["", "tie", "defect", "unknown"]:
+    if answer.prefilled is not None and answer.prefilled.source is not None:
+        return "unknown"
+    return "" if answer.parts is None else "tie" if answer.tie else "defect"
+
+
+def told_mean(finished: Finished | None) -> float | None:
+    """Mean acceptance length of an imported answer that has no rounds but says what they came to."""
+    return finished.mean_acceptance_length if finished is not None and finished.rounds else None
+
+
 def _texts(answers: Sequence[Answer], lines: Sequence[Line]) -> TextReport:
     prompts: dict[int, str] = {}
     texts: dict[str, str] = {}
     trees: dict[str, str] = {}
     for answer in answers:
         if answer.prefilled is not None:
-            prompts.setdefault(answer.prompt, answer.prefilled.messages[-1]["content"])
+            messages = answer.prefilled.messages
+            prompt = messages[-1]["content"] if messages else answer.prefilled.prompt_text or UNKNOWN
+            prompts.setdefault(answer.prompt, prompt)
         name = f"prompt {answer.prompt + 1}: {answer.seen.name}"
         if answer.finished is not None:
             thinking = (

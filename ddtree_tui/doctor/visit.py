@@ -42,6 +42,11 @@ class Visit:
     """The short answer that the pair's line is about."""
 
     @property
+    def imported(self) -> bool:
+        """Whether it is about a trace of another system: its pair is not here, its prompt maybe unknown."""
+        return any(one.prefilled is not None and one.prefilled.source is not None for one in self.answers)
+
+    @property
     def failures(self) -> list[Line]:
         """What was looked at and will not do."""
         return [line for line in self.lines if line.status == "fail"]
@@ -79,6 +84,9 @@ def open_trace(path: Path, visit: Visit, *, chosen: bool) -> None:
             f"{path} holds no answer.",
             "Record a run with: ddtree-tui generate PROMPT --trace FILE",
         )
+    if visit.imported:
+        visit.notices.append("The run was imported: what its source does not say was not looked at.")
+        return
     if visit.loaded is not None and not chosen:
         visit.load = msgspec.structs.replace(reported_load(visit.loaded), device="auto")
     dtype = visit.loaded.target.dtype if visit.loaded is not None else "float32"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.divergence import ROOT, Choice
+from engine.divergence import ROOT, Choice, gap_at
 from engine.events import Prefilled, Round
 from engine.sampling import Sampler
 from engine.settings import DecodeSettings
@@ -49,7 +49,7 @@ class Answer:
         """A round's tokens, each with the row at which the target chose it."""
         nodes = [ROOT, *event.accepted]
         for node, token_id in zip(nodes, event.committed_ids, strict=False):
-            self.choices.append(Choice(token_id, event.index, node, event.target.gaps[node + 1]))
+            self.choices.append(Choice(token_id, event.index, node, gap_at(event, node)))
         self.ends.append(len(self.prompt) + len(self.choices) - 1)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddtree_tui.doctor.of_run import report_of, rows_of
 from ddtree_tui.draft_shape import ROOT, DraftShape
 from ddtree_tui.export.graph import graphml, tree_graph
 from ddtree_tui.export.page import run_page
@@ -36,6 +37,7 @@ def drawn(session: Session) -> Iterator[str]:
         yield from (text for text, _ in line)
     for answer in session.answers:
         yield from rounds_drawn(answer)
+        yield from (row.text for row in rows_of(report_of(answer), 80))
         for _ in run_page(answer):
             pass
 

@@ -15,6 +15,8 @@ from samples import TREES, benchmark, plain, sglang, vllm
 
 from ddtree_tui import exit_codes
 from ddtree_tui.cli import main
+from ddtree_tui.doctor.of_run import report_of
+from ddtree_tui.doctor.visit import Visit, open_trace
 from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.export.page import run_page
 from ddtree_tui.narration import Narrator
@@ -23,6 +25,7 @@ from ddtree_tui.run import Session
 from ddtree_tui.transcript_lines import TranscriptLines
 from ddtree_tui.widgets.node_detail import detail_lines
 from ddtree_tui.written_text import Writing
+from engine.settings import LoadSettings
 from engine.trace import read_trace
 
 
@@ -152,6 +155,21 @@ def test_nothing_that_is_drawn_of_it_is_made_up(here: Path, name: str) -> None:
                 facts = facts_of(shape, node, answer.vocabulary, answer.labels)
                 said = " ".join(text for line in detail_lines(facts, 50, 20, "") for text, _ in line)
                 assert ("p unknown" in said) == (name != "plain.json" or facts.target_logprob is None)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_doctor_blames_nothing_on_what_is_unknown(here: Path, name: str) -> None:
+    session = imported(here, name)
+    visit = Visit(LoadSettings())
+    open_trace(here / "t.jsonl", visit, chosen=False)
+    assert visit.imported
+    assert len(visit.answers) == len(session.answers)
+    for answer in session.answers:
+        report = report_of(answer)
+        assert report.causes == []
+        assert [one.own for one in report.answers] == ["unchecked"]
+        assert [one.differs for one in report.answers] == ["unknown"]
+        assert report.answers[0].acceptance == pytest.approx(answer.statistics.acceptance.mean)
 
 
 @pytest.mark.parametrize("kind", ["svg", "graphml", "json"])
