@@ -14,7 +14,7 @@ from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded
 from engine.settings import DecodeSettings, Message
 
 PROMPT = "Tell me a story about a fox and a lantern."
-TOKENS = 64
+TOKENS = 48
 
 log = logging.getLogger("ddtree_tui.server")
 

@@ -79,7 +79,7 @@ def streamed_text(answer: bytes) -> tuple[str, bool]:
 async def client(number: int, port: int, expected: dict[str, str], end: float, tally: Tally) -> None:
     dice = random.Random(number)
     while time.monotonic() < end:
-        prompt = dice.choice(PROMPTS)
+        prompt = dice.choice([*expected])
         began = time.monotonic()
         if number % 10 == 9:
             status, answer = await exchange(port, dice.choice(BODIES))
@@ -143,11 +143,13 @@ def quarters(sampled: tuple[str, list[float]]) -> tuple[str, tuple[float, float]
     )
 
 
-async def run(served: Served, seconds: float, clients: int, *, kill: bool = False) -> dict[str, Any]:
+async def run(
+    served: Served, seconds: float, clients: int, *, prompts: list[str] = PROMPTS, kill: bool = False
+) -> dict[str, Any]:
     """Load a server that is ready; the report."""
     expected = {
         prompt: served.chat(prompt, max_tokens=TOKENS, mode="ar")[1]["choices"][0]["message"]["content"]
-        for prompt in PROMPTS
+        for prompt in prompts
     }
     tally, samples = Tally(), {"server": [], "engine": []}
     end = time.monotonic() + seconds

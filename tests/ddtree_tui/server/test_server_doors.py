@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 
 import pytest
 from served import serving
@@ -19,7 +20,7 @@ KEY = "a-long-random-key"
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory):
     log = tmp_path_factory.mktemp("locked") / "log"
-    options = ("--api-key", KEY, "--api-key", "other", "--max-body", "1", "--idle-timeout", "0.7")
+    options = ("--api-key", KEY, "--api-key", "other", "--max-body", "1", "--idle-timeout", "1.5")
     with serving(log, *options, scenario="ok", key=KEY) as served:
         served.wait_for("ok")
         yield served
@@ -57,6 +58,13 @@ def test_options_that_cannot_be(options):
     with pytest.raises(EngineError) as refused:
         cli.parse(["serve", *options])
     assert refused.value.kind == "bad_setting"
+
+
+def test_without_the_servers_packages_it_says_which_and_how(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "ddtree_tui.server.command", raising=False)
+    assert cli.main(["serve"]) == 2
+    assert "pip install 'ddtree-tui[server]'" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken(capsys):

@@ -115,7 +115,7 @@ def test_a_client_that_hangs_up_frees_the_device_within_a_round(echo):
     connection.close()
     began = time.monotonic()
     until(lambda: metric(echo, "ddtree_running") == 0)
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 1.0  # a round takes 20 ms
     assert echo.chat("hello")[1]["choices"][0]["message"]["content"] == "hello"
     lines = [line for line in echo.lines() if line.get("outcome") == "client_gone"]
     assert lines[-1]["path"] == CHAT
@@ -238,7 +238,7 @@ def test_what_the_engine_cannot_do_is_told(echo):
 @pytest.mark.parametrize("content", ["slow", "silent"])
 def test_an_answer_that_takes_too_long_is_504(tmp_path, content):
     """An engine that says nothing is ended, and another started."""
-    limits = ("--request-timeout", "0.6") if content == "slow" else ("--idle-timeout", "0.4")
+    limits = ("--request-timeout", "1") if content == "slow" else ("--idle-timeout", "0.8")
     with serving(tmp_path / "log", *limits, scenario="ok") as served:
         served.wait_for("ok")
         connection = streaming(served, content)
