@@ -20,6 +20,8 @@ NEEDS = {
     "drafter": "mode chain or tree",
     "branches": "mode tree",
     "hybrid": "a target with recurrent layers",
+    "solve": "--verify solve",
+    "device": "rounds on the device",
     "template": "a chat template",
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Need = Literal["drafter", "branches", "hybrid", "template", "device"]
+Need = Literal["drafter", "branches", "hybrid", "solve", "template", "device"]
 """What a fault needs: a drafter in use (mode chain or tree), trees that branch (mode tree), a target with
-recurrent layers, a chat template, rounds on the device."""
+recurrent layers, branches verified by a solve, a chat template, rounds on the device."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,11 @@ _ALL: tuple[Fault, ...] = (
     Fault("naive-verify", "Recurrent layers run through a tree row by row.", ("hybrid", "drafter")),
     Fault("conv-siblings", "Every row convolves the rows right before it.", ("hybrid", "branches")),
     Fault("rope-by-index", "Every row of the target stands at the position of its index.", ("branches",)),
-    Fault("tree-order", "A tree's nodes are verified from the last to the first.", ("hybrid", "drafter")),
+    Fault(
+        "tree-order",
+        "A tree's nodes are verified from the last to the first.",
+        ("hybrid", "drafter", "solve"),
+    ),
     Fault(
         "path-not-closed",
         "The accepted path ends in a node of another branch.",

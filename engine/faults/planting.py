@@ -108,6 +108,7 @@ _NAMES: dict[Need, str] = {
     "drafter": "a drafter at work",
     "branches": "trees",
     "hybrid": "a target with recurrent layers",
+    "solve": "verification by a solve",
     "template": "a chat template",
     "device": "rounds on the device",
 }
@@ -118,6 +119,7 @@ _NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
         lambda pair, settings: "linear_attention" in pair.target.layer_kinds,
         "Choose a hybrid target, for example the demo.",
     ),
+    "solve": (lambda pair, settings: settings.verify == "solve", "Use --verify solve."),
     "device": (
         lambda pair, settings: (
             settings.verify == "solve"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,8 @@ from engine.settings import DecodeSettings
 
 PROMPT = "What is the answer to everything, and why?"
 PAIRS = {family: tiny_pair(family) for family in (*HYBRIDS, "qwen3", "llama", "gpt_oss")}
+PAIRS |= {f"qwen3_5 {dtype}": tiny_pair("qwen3_5", dtype=dtype) for dtype in (torch.bfloat16, torch.float64)}
+PAIRS_ON_DEVICE = {family: dataclasses.replace(pair, on_device=True) for family, pair in PAIRS.items()}
 
 
 def findings(pair: Pair, prompt: str = PROMPT, **changes: Any) -> list[Finding]:
@@ -48,11 +51,15 @@ def inside(found: list[Finding]) -> list[Finding]:
     temperature=st.sampled_from((0.0, 0.7, 1.5)),
     seed=st.integers(0, 99),
     verify=st.sampled_from(("solve", "sequential")),
+    stop=st.sampled_from(((), ("K",))),
     fresh=st.booleans(),
+    on_device=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
-def test_healthy_runs_show_nothing(family: str, prompt: str, fresh: bool, **changes: Any) -> None:
-    pair = PAIRS[family]
+@settings(max_examples=40, deadline=None)
+def test_healthy_runs_show_nothing(
+    family: str, prompt: str, fresh: bool, on_device: bool, **changes: Any
+) -> None:
+    pair = (PAIRS_ON_DEVICE if on_device else PAIRS)[family]
     if fresh:
         pair.session.reset()
     assert inside(findings(pair, prompt, **changes)) == []

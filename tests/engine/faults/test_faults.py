@@ -5,17 +5,22 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import msgspec
 import pytest
 from tiny_models import MASK_ID, tiny_pair
 
 from engine.decode import generate
 from engine.errors import EngineError
+from engine.event_check import check_event
 from engine.events import AnyEvent, Finding, Finished, Round
+from engine.faults import commits, drafter_block, features, stale, verification
 from engine.faults.catalogue import FAULTS
 from engine.pair import Pair
+from engine.race import race
+from engine.settings import DecodeSettings
 
 PROMPT = "What is 482 + 319?"
-INSIDE = [name for name, fault in FAULTS.items() if fault.rounds != "any"]
+INSIDE = [name for part in (commits, drafter_block, features, stale, verification) for name in part.PLANTS]
 
 
 def run(pair: Pair, prompt: str = PROMPT, **settings: Any) -> list[AnyEvent]:
@@ -56,6 +61,8 @@ def test_is_named_first_at_the_first_round_it_touches(demo_pair: Pair, name: str
     found = findings(events)
     assert found, "nothing was noticed"
     assert (found[0].cause, found[0].round) == (name, first_affected(name, events))
+    for event in events:
+        check_event(event)  # such a run can be recorded and read
 
 
 @pytest.mark.parametrize("name", [name for name in INSIDE if name not in ("stop-in-path", "not-finite")])
@@ -91,6 +98,19 @@ def test_faults_at_once_are_all_named(demo_pair: Pair, names: tuple[str, ...]) -
     assert causes >= set(names)
 
 
+def test_a_healthy_lane_beside_a_faulty_one_is_as_it_is_alone() -> None:
+    pair = tiny_pair("qwen3_5")
+    alone = next(event for event in run(pair, max_new_tokens=24) if isinstance(event, Finished)).output_ids
+    healthy = DecodeSettings(max_new_tokens=24)
+    faulty = msgspec.structs.replace(healthy, inject=("wrong-leaf", "mask-id"))
+    lanes: dict[int, list[Any]] = {0: [], 1: []}
+    for lane, event in race(pair, PROMPT, [healthy, faulty]):
+        lanes[lane].append(event)
+    assert lanes[0][-1].output_ids == alone
+    assert not {"wrong-leaf", "mask-id"} & {finding.cause for finding in findings(lanes[0])}
+    assert {"wrong-leaf", "mask-id"} <= {finding.cause for finding in findings(lanes[1])}
+
+
 def test_faults_of_host_and_device_do_not_mix(demo_pair: Pair) -> None:
     with pytest.raises(EngineError, match="stale-buffers and mask-id cannot be planted together"):
         generate(demo_pair, PROMPT, inject=("stale-buffers", "mask-id"))
@@ -119,6 +139,31 @@ def test_a_hybrid_fault_is_refused_on_attention_alone() -> None:
 def test_is_named_on_any_target(family: str, name: str) -> None:
     found = findings(run(tiny_pair(family), inject=(name,), max_new_tokens=8))
     assert (found[0].cause, found[0].round) == (name, 0)
+
+
+@pytest.mark.parametrize("mode", ["ar", "chain"])
+@pytest.mark.parametrize("name", INSIDE)
+def test_other_modes_show_it_or_refuse_it(name: str, mode: str) -> None:
+    pair = tiny_pair("qwen3_5")
+    if {"branches", *(["drafter"] if mode == "ar" else [])} & {*FAULTS[name].needs}:
+        with pytest.raises(EngineError, match=f"The fault {name} cannot be planted here"):
+            generate(pair, PROMPT, inject=(name,), mode=mode)
+        return
+    if name == "stop-in-path":
+        return  # a random text may hold no stop
+    found = findings(run(pair, inject=(name,), mode=mode, max_new_tokens=12))
+    assert (found[0].cause, found[0].round) == (name, 0)
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_the_slow_reference_shows_it_or_refuses_it(name: str) -> None:
+    pair = tiny_pair("qwen3_5")
+    if {"solve", "device"} & {*FAULTS[name].needs}:
+        with pytest.raises(EngineError, match=f"The fault {name} cannot be planted here"):
+            generate(pair, PROMPT, inject=(name,), verify="sequential")
+    elif name != "stop-in-path":
+        found = findings(run(pair, inject=(name,), verify="sequential", max_new_tokens=12))
+        assert found[0].cause == name
 
 
 def test_the_last_layer_before_its_norm_is_told_from_another_layer() -> None:
