@@ -25,7 +25,7 @@ from engine.settings import DecodeSettings
 from engine.target import Target
 
 PROMPTS = ("What is 482 + 319?", "Tell me a short story about a fox.", "Sort 9, 4, 17 and 2.")
-CALLS = ("started", "prefilled", "round", "failed", "finished")
+CALLS = ("started", "prefilled", "round", "ending", "failed", "finished")
 WANTED = 0.01
 
 spent: defaultdict[str, float] = defaultdict(float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,14 @@ PROMPT = "What is the answer to everything, and why?"
 PAIRS = {family: tiny_pair(family) for family in (*HYBRIDS, "qwen3", "llama", "gpt_oss")}
 PAIRS |= {f"qwen3_5 {dtype}": tiny_pair("qwen3_5", dtype=dtype) for dtype in (torch.bfloat16, torch.float64)}
 PAIRS_ON_DEVICE = {family: dataclasses.replace(pair, on_device=True) for family, pair in PAIRS.items()}
+
+
+@pytest.fixture(autouse=True)
+def nothing_failed(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A detector that fails is told of in the log alone."""
+    yield
+    for name in ("DrafterInput", "Features", "Passes", "Commits"):
+        assert f"{name} failed" not in caplog.text
 
 
 def findings(pair: Pair, prompt: str = PROMPT, **changes: Any) -> list[Finding]:
