@@ -71,7 +71,7 @@ class Service:
         if name != self.options.name:
             raise ApiError(
                 404,
-                f"The model {name!r} does not exist; this server has {self.options.name!r}.",
+                f"The model {name[:100]!r} does not exist; this server has {self.options.name!r}.",
                 code="model_not_found",
                 param="model",
             )

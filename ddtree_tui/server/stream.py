@@ -53,5 +53,6 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async for data in self._frames:
             part = {"type": "http.response.body", "body": data, "more_body": True}
-            await asyncio.wait_for(send(part), self._patience)
+            async with asyncio.timeout(self._patience):
+                await send(part)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
