@@ -11,7 +11,8 @@ keeps r of that, so that each step multiplies
 which has expectation ≤ 1 as long as the word is kept, whatever the steps depend on: e is a supermartingale
 (Ville's inequality; Ramdas et al., arXiv 2210.01948). Where a path ends at a token that the drafter had
 further down its list, its rank tells more in the same way: a drafter that merely suits the text badly has it
-in the lower half of the vocabulary at most ``DEEP`` of the time, one that knows nothing most of the time.
+in the lower half of the vocabulary at most ``DEEP`` of the time, one that knows nothing most of the time. As
+a drafter can also be wrong and near, e is taken with the ranks and without.
 
 e begins anew whenever it falls below 1 (CUSUM), so that a fault in the middle of an answer is found as well
 as one from the start; a false alarm at ``CERTAIN`` takes at least that many steps on average (Lorden 1971).
@@ -21,7 +22,7 @@ again than its marginals say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import exp, log
 
 from engine.detectors.detector import AnswerEvent, Detector
@@ -60,43 +61,57 @@ class Calibration(Detector):
     """One answer's promises."""
 
     def __init__(self) -> None:
-        self._evidence = 0.0  # log e
-        self._first = 0
-        self._steps = self._kept = 0
-        self._promised = 0.0
-        self._certain = False
         self._vocabulary = 0
-        self._misses = self._deep = 0
+        self._evidence = [_Evidence(ranks=False), _Evidence(ranks=True)]
+        self._certain = False
 
     def take(self, event: AnswerEvent) -> Iterator[Finding]:
         if isinstance(event, Loaded):
             self._vocabulary = event.vocab_size
         if not isinstance(event, Round) or self._certain:
             return
-        for promised, kept in steps(event):
-            if self._evidence <= 0:
-                self._begin(event.index)
+        taken = steps(event)
+        deep = None
+        if event.miss is not None and self._vocabulary:
+            deep = event.miss.rank >= self._vocabulary / 2
+        for evidence in self._evidence:
+            evidence.add(event.index, taken, deep)
+            if not self._certain and evidence.log_e > log(CERTAIN * len(self._evidence)):
+                self._certain = True
+                yield evidence.finding(event.index)
+
+
+class _Evidence:
+    """log e, and what has been counted since it was last 0. ``ranks``: also by those of the missed tokens."""
+
+    def __init__(self, *, ranks: bool) -> None:
+        self._ranks = ranks
+        self.log_e = 0.0
+        self._begin(0)
+
+    def _begin(self, index: int) -> None:
+        self._first = index
+        self._steps = self._kept = self._misses = self._deep = 0
+        self._promised = 0.0
+
+    def add(self, index: int, taken: Sequence[tuple[float, bool]], deep: bool | None) -> None:
+        """Count a round. ``deep``: whether the token it missed was in the lower half of the list."""
+        for promised, kept in taken:
+            if self.log_e <= 0:
+                self.log_e = 0.0
+                self._begin(index)
             self._steps += 1
             self._kept += kept
             self._promised += promised
             least = TOLERATED * promised
-            self._evidence += log(REMAINS) if kept else log((1 - REMAINS * least) / (1 - least))
-        if event.miss is not None and self._vocabulary:
-            deep = event.miss.rank >= self._vocabulary / 2
+            self.log_e += log(REMAINS) if kept else log((1 - REMAINS * least) / (1 - least))
+        if deep is not None:
             self._misses += 1
             self._deep += deep
-            self._evidence += log(MOSTLY_DEEP / DEEP) if deep else log((1 - MOSTLY_DEEP) / (1 - DEEP))
-        if self._evidence > log(CERTAIN):
-            self._certain = True
-            yield self._finding(event.index)
+            if self._ranks:
+                self.log_e += log(MOSTLY_DEEP / DEEP) if deep else log((1 - MOSTLY_DEEP) / (1 - DEEP))
 
-    def _begin(self, index: int) -> None:
-        self._evidence, self._first = 0.0, index
-        self._steps = self._kept = 0
-        self._misses = self._deep = 0
-        self._promised = 0.0
-
-    def _finding(self, last: int) -> Finding:
+    def finding(self, last: int) -> Finding:
         return found(
             "calibration",
             f"In rounds {self._first + 1} to {last + 1} the walk went on at {self._kept} of {self._steps} "
@@ -110,5 +125,5 @@ class Calibration(Detector):
             misses=self._misses,
             deep=self._deep,
             tolerated=TOLERATED,
-            log10_e=round(self._evidence / log(10), 2),
+            log10_e=round(self.log_e / log(10), 2),
         )

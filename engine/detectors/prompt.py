@@ -70,9 +70,9 @@ def system_lost(messages: Sequence[Message], text: str) -> Iterator[Finding]:
 
 
 def tail_of(messages: Sequence[Message], text: str) -> str:
-    """What stands in the prompt behind the last message's own words; all of it if they are not found."""
+    """What stands in the prompt behind the last message's own words; nothing if they are not found."""
     _, found_there, tail = text.rpartition(messages[-1]["content"].strip())
-    return tail if found_there else text
+    return tail if found_there else ""
 
 
 def no_assistant_turn(messages: Sequence[Message], tail: str) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import cast
 
 from engine.codec import Codec
 from engine.detectors.found import found
-from engine.detectors.prompt import SHOWN, two_bos
+from engine.detectors.prompt import SHOWN, tail_of, two_bos
 from engine.events import Finding
 from engine.observer import Observation, Observer, Start
 from engine.settings import Message
@@ -71,26 +71,27 @@ def wrong_tail(codec: Codec, messages: Sequence[Message], text: str, *, thinking
     if bare is None or wanted is None or other is None or text == wanted or not wanted.startswith(bare):
         return
     tails = [whole.removeprefix(bare) for whole in (wanted, other)]
+    shown = tail_of(messages, text)[-SHOWN:]
     if tails[0] and not any(tail and text.endswith(tail) for tail in tails):
         yield found(
             "no-generation-prompt",
-            f"The prompt ends with {text[-SHOWN:]!r}; by the template it ends with {tails[0][-SHOWN:]!r}.",
-            tail=text[-SHOWN:],
+            f"The prompt ends with {shown!r}; by the template it ends with {tails[0][-SHOWN:]!r}.",
+            tail=shown,
             wanted=tails[0][-SHOWN:],
         )
     elif tails[0] != tails[1] and text.endswith(tails[1]) and not text.endswith(tails[0]):
         if thinking:
             yield found(
                 "no-thinking-tags",
-                f"Thinking is on, but the prompt ends as it does with thinking off: {text[-SHOWN:]!r}.",
-                tail=text[-SHOWN:],
+                f"Thinking is on, but the prompt ends as it does with thinking off: {shown!r}.",
+                tail=shown,
                 wanted=tails[0][-SHOWN:],
             )
         else:
             yield found(
                 "thinking-left-on",
-                f"Thinking is off, but the prompt ends as it does with thinking on: {text[-SHOWN:]!r}.",
-                tail=text[-SHOWN:],
+                f"Thinking is off, but the prompt ends as it does with thinking on: {shown!r}.",
+                tail=shown,
                 wanted=tails[0][-SHOWN:],
             )
 

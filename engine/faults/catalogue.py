@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Need = Literal["drafter", "branches", "hybrid", "solve", "template", "device"]
+Need = Literal["drafter", "branches", "hybrid", "solve", "template", "thinking", "thinking-off", "device"]
 """What a fault needs: a drafter in use (mode chain or tree), trees that branch (mode tree), a target with
-recurrent layers, branches verified by a solve, a chat template, rounds on the device."""
+recurrent layers, branches verified by a solve, a chat template, one that knows thinking, thinking off, rounds
+on the device."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,41 @@ _ALL: tuple[Fault, ...] = (
         ("drafter", "device"),
         "device",
     ),
+    Fault(
+        "drafter-window",
+        "The drafter reads the last eight rows of its context, whatever its config says.",
+        ("drafter",),
+    ),
+    Fault(
+        "other-drafter",
+        "The dimensions of what the drafter reads are exchanged, as if another target had been trained.",
+        ("drafter",),
+    ),
+    Fault(
+        "calibration",
+        "The drafter's list is read from its end, with the probabilities of its beginning.",
+        ("drafter",),
+    ),
+    Fault("speculation-off", "The drafter drafts, and no tree is built of it.", ("drafter",)),
+    Fault("vocabulary", "To the tokenizer every word has the id after its own.", rounds="any"),
+    Fault("quantised-target", "The target's linear layers are rounded to four bits.", ("drafter",), "any"),
+    Fault(
+        "no-thinking-tags",
+        "The chat template is the plain one that servers fall back to.",
+        ("template", "thinking"),
+        "any",
+    ),
+    Fault(
+        "thinking-left-on",
+        "The template is given the client's word for off as a string, which counts as true.",
+        ("thinking", "thinking-off"),
+        "any",
+    ),
+    Fault("two-bos", "The first token of the prompt is put in front once more.", ("template",), "any"),
+    Fault("no-generation-prompt", "The assistant's turn is not begun.", ("template",), "any"),
+    Fault("system-lost", "System messages are left out; the conversation must have one.", (), "any"),
+    Fault("prompt-border", "Tokens at the prompt's end are joined or parted.", ("template",), "any"),
+    Fault("degenerate-text", "After four tokens target and drafter want the token four before."),
     Fault("not-finite", "The target's logits over a tree hold a NaN."),
 )
 

@@ -12,7 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import EngineError
-from engine.faults import commits, drafter_block, features, stale, verification
+from engine.faults import (
+    commits,
+    drafter,
+    drafter_block,
+    features,
+    prompt,
+    quantised,
+    stale,
+    text,
+    verification,
+    vocabulary,
+)
 from engine.faults.catalogue import FAULTS, Need
 from engine.pair import Pair
 from engine.rounds import Stages
@@ -59,6 +70,11 @@ PLANTS: dict[str, Plant] = {
     **verification.PLANTS,
     **commits.PLANTS,
     **stale.PLANTS,
+    **drafter.PLANTS,
+    **vocabulary.PLANTS,
+    **quantised.PLANTS,
+    **prompt.PLANTS,
+    **text.PLANTS,
 }
 """How each fault of the catalogue is planted."""
 
@@ -110,6 +126,8 @@ _NAMES: dict[Need, str] = {
     "hybrid": "a target with recurrent layers",
     "solve": "verification by a solve",
     "template": "a chat template",
+    "thinking": "a chat template that knows thinking",
+    "thinking-off": "thinking off",
     "device": "rounds on the device",
 }
 _NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
@@ -128,5 +146,7 @@ _NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
         ),
         "Use --verify solve, and a target that fits on one device.",
     ),
+    "thinking": (lambda pair, settings: pair.codec.supports_thinking, "Choose a target that can think."),
+    "thinking-off": (lambda pair, settings: not settings.thinking, "Switch thinking off."),
     "template": (lambda pair, settings: pair.codec.has_template, "Choose a target with a chat template."),
 }

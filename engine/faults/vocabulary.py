@@ -1,0 +1,37 @@
+"""Faults of the ids: the tokenizer means other words than the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.codec import Codec, EncodedPrompt
+from engine.settings import Message
+
+if TYPE_CHECKING:
+    from engine.faults.planting import Plant, Planting
+
+
+class _NextId(Codec):
+    """A tokenizer to which a word was added in front: all others have the id after their own."""
+
+    def encode_chat(
+        self, messages: Sequence[Message], thinking: bool = False, *, context: int | None = None
+    ) -> EncodedPrompt:
+        prompt = super().encode_chat(messages, thinking, context=context)
+        return replace(prompt, ids=[self._moved(token_id, 1) for token_id in prompt.ids])
+
+    def token_bytes(self, token_id: int) -> bytes:
+        return super().token_bytes(self._moved(token_id, -1))
+
+    def _moved(self, token_id: int, by: int) -> int:
+        words = min(self.special_ids, default=self.entries)
+        return token_id if token_id >= words else (token_id + by) % words
+
+
+def _move_ids(planting: Planting) -> None:
+    planting.vary(planting.pair.codec, _NextId)
+
+
+PLANTS: dict[str, Plant] = {"vocabulary": _move_ids}
