@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.room import MAX_PENDING, SPARE_ROWS
+from engine.room import MAX_PENDING, PREFILL_CHUNK, SPARE_ROWS
 
 Kind = Literal["full_attention", "sliding_attention", "linear_attention"]
 STATE_BYTES = 4
@@ -19,6 +19,8 @@ COPIES = 3
 device go on from it, and of that before a commit that can be taken back."""
 ROWS = 65
 """Of a tree of the default budget, for which the memory of rounds is told."""
+CHUNKS = 3
+"""Of features: of the last two chunks of a prompt, and of one that is being taken or handed over."""
 BLOCK = 16
 """Of a drafter whose config does not say."""
 
@@ -65,6 +67,11 @@ class ModelShape:
         kept: values that rounds keep beside the caches, in the weights' dtype: room for a tree behind the
             longest text, copies of the windows, inputs of a tree's rows, logits.
         kept_wide: the same in float32: copies of the states, solutions of a tree's rows.
+        passing: values that a chunk of a prefill takes at its peak, in the weights' dtype: the outputs of all
+            layers, the convolutions' inputs until the commit, what the widest layer makes; of a drafter, the
+            features it is handed.
+        passing_wide: the same in float32: the states after the chunk, and a convolution's gathered inputs.
+        masked: rows of a prefill's attention masks, which are as wide as the text is long.
         context_length: tokens, at most.
         layer_kinds: one per layer.
     """
@@ -75,6 +82,9 @@ class ModelShape:
     states: int = 0
     kept: int = 0
     kept_wide: int = 0
+    passing: int = 0
+    passing_wide: int = 0
+    masked: int = 0
     context_length: int
     layer_kinds: tuple[str, ...]
 
@@ -89,12 +99,22 @@ class ModelShape:
         """Bytes that rounds of the default budget keep beside weights and caches."""
         return self.kept * itemsize + self.kept_wide * STATE_BYTES
 
+    def prefill_bytes(self, context: int, itemsize: int) -> int:
+        """Bytes that a prefill up to ``context`` tokens takes beside all these, at its last chunk.
+
+        A mask for each kind of attention layer, and one as attention adds it to its scores.
+        """
+        masks = self.masked * context * (2 + itemsize)
+        return self.passing * itemsize + self.passing_wide * STATE_BYTES + masks
+
     def running_bytes(self, context: int, itemsize: int) -> int:
-        """All but the weights: caches with ``context`` tokens in them, and what rounds keep beside them."""
-        return self.cache_bytes(context, itemsize) + self.round_bytes(itemsize)
+        """All but the weights: caches with ``context`` tokens in them, and what rounds and prefills take
+        beside them."""
+        kept = self.cache_bytes(context, itemsize) + self.round_bytes(itemsize)
+        return kept + self.prefill_bytes(context, itemsize)
 
     def bytes(self, context: int, itemsize: int) -> int:
-        """Weights, caches, and what rounds keep beside them."""
+        """Weights, caches, and what rounds and prefills take beside them."""
         return self.weight_bytes(itemsize) + self.running_bytes(context, itemsize)
 
 
@@ -133,6 +153,7 @@ def target_shape(config: Mapping[str, Any]) -> ModelShape:
     inputs, solution = _pending(config) if linear else (0, 0)
     logits = (ROWS + BLOCK) * vocab  # the target's, and the drafter's through the same head
     mlps = sum(_mlp(config, family, number) for number in range(len(kinds)))
+    passing, gathered = _passing(config, family, inputs)
     embeddings = vocab * hidden * (1 if config["tie_word_embeddings"] else 2)
     attentive = len(kinds) - linear
     return ModelShape(
@@ -142,6 +163,9 @@ def target_shape(config: Mapping[str, Any]) -> ModelShape:
         states=linear * state,
         kept=attentive * per_layer * SPARE_ROWS + linear * (COPIES * window + ROWS * inputs) + logits,
         kept_wide=linear * (COPIES * state + ROWS * solution),
+        passing=PREFILL_CHUNK * ((len(kinds) + 1) * hidden + linear * inputs + passing),
+        passing_wide=linear * state + PREFILL_CHUNK * gathered,
+        masked=PREFILL_CHUNK,
         context_length=config["max_position_embeddings"],
         layer_kinds=kinds,
     )
@@ -157,11 +181,12 @@ def drafter_shape(config: Mapping[str, Any]) -> ModelShape:
     hidden, layers = config["hidden_size"], config["num_hidden_layers"]
     attention, per_layer = _attention(config, FAMILIES["qwen3"])
     block = attention + 3 * hidden * config["intermediate_size"] + 2 * hidden
+    features = len(config["target_layer_ids"]) * hidden
     return ModelShape(
-        parameters=layers * block + len(config["target_layer_ids"]) * hidden * hidden + 2 * hidden,
+        parameters=layers * block + features * hidden + 2 * hidden,
         per_token=layers * per_layer,
-        kept=layers * per_layer * SPARE_ROWS
-        + (MAX_PENDING + config.get("block_size", BLOCK)) * len(config["target_layer_ids"]) * hidden,
+        kept=layers * per_layer * SPARE_ROWS + (MAX_PENDING + config.get("block_size", BLOCK)) * features,
+        passing=CHUNKS * PREFILL_CHUNK * features,
         context_length=config.get("max_position_embeddings", 0),
         layer_kinds=tuple(config.get("layer_types") or ["full_attention"] * layers),
     )
@@ -222,6 +247,20 @@ def _pending(config: Mapping[str, Any]) -> tuple[int, int]:
     heads = config["linear_num_value_heads"]
     values = heads * config["linear_value_head_dim"]
     return 2 * keys + values, keys + values + heads
+
+
+def _passing(config: Mapping[str, Any], family: Family, inputs: int) -> tuple[int, int]:
+    """Values per row that the widest layer holds at a time, in the weights' dtype and in float32.
+
+    Args:
+        inputs: of a gated-delta layer's convolution; 0 where no layer has one.
+    """
+    if inputs:
+        values = config["linear_num_value_heads"] * config["linear_value_head_dim"]
+        # Projections; the inputs that each tap reads, again as the product has them, and the sums.
+        return inputs + values, (2 * config["linear_conv_kernel_dim"] + 1) * inputs
+    # What experts make of their rows is little beside their weights.
+    return (3 * int(config["intermediate_size"]) if family.experts is None else 0), 0
 
 
 def _mlp(config: Mapping[str, Any], family: Family, number: int) -> int:

@@ -181,7 +181,8 @@ def _tokens(room: int, weights: Weights, shapes: Sequence[ModelShape], dtype: to
     """Tokens whose caches fit into ``room`` bytes beside the weights; negative when these alone do not."""
     size = dtype.itemsize
     fixed = sum(shape.running_bytes(0, size) for shape in shapes)
-    return (room - weights.bytes(size) - fixed) // (size * max(1, sum(shape.per_token for shape in shapes)))
+    each = sum(shape.running_bytes(1, size) for shape in shapes) - fixed
+    return (room - weights.bytes(size) - fixed) // max(1, each)
 
 
 def free_memory() -> int:

@@ -130,7 +130,10 @@ def _check_memory(pair: Pair, contexts: Sequence[int]) -> None:
     if pair.drafter is not None:
         shapes.append(drafter_shape(vars(pair.drafter.config)))
     size = pair.target.dtype.itemsize
-    needed = HEADROOM * sum(shape.running_bytes(context, size) for shape in shapes for context in contexts)
+    kept = sum(
+        shape.cache_bytes(context, size) + shape.round_bytes(size) for shape in shapes for context in contexts
+    )
+    needed = HEADROOM * (kept + sum(shape.prefill_bytes(max(contexts), size) for shape in shapes))
     devices = {torch.device(name) for name in pair.target.layers_on} or {pair.target.device}
     free = sum(map(_free, devices))
     if needed > free:

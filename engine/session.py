@@ -133,6 +133,7 @@ class Session:
                 rows = self.cache.length - len(self.ids)
                 self.ids += part[done : done + rows]
                 done += rows
+                self.hand_over(keep=1)
                 self._features.append(verified.features)
                 yield verified.logits
             if len(self.ids) == stable:
@@ -187,8 +188,13 @@ class Session:
         return torch.cat(self._features)[-rows:] if self._features else None
 
     @torch.inference_mode()
-    def hand_over(self) -> None:
-        """Give the drafter the features of all tokens committed since it last drafted."""
-        if self.drafter is not None and self.context is not None and self._features:
-            self.drafter.extend(self.context, torch.cat(self._features))
-        self._features.clear()
+    def hand_over(self, keep: int = 0) -> None:
+        """Give the drafter the features of all tokens committed since it last drafted.
+
+        Args:
+            keep: this many of the last passes' go on waiting.
+        """
+        handed = self._features[: max(0, len(self._features) - keep)]
+        if self.drafter is not None and self.context is not None and handed:
+            self.drafter.extend(self.context, torch.cat(handed))
+        del self._features[: len(handed)]

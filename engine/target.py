@@ -23,7 +23,7 @@ from engine.ddtree import DraftTree
 from engine.errors import EngineError
 from engine.kernels.backend import wide
 from engine.ranks import Ranks
-from engine.room import SPARE_ROWS
+from engine.room import PREFILL_CHUNK, SPARE_ROWS
 from engine.rows import Rows
 from engine.settings import Verify
 from engine.spread import layers_by_device
@@ -38,7 +38,6 @@ SUPPORTED_MODEL_TYPES = (
     "qwen3_next",
 )
 LAYER_KINDS = ("full_attention", "sliding_attention", "linear_attention")
-PREFILL_CHUNK = 512
 _ATTENTION = "ddtree"
 
 

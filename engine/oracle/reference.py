@@ -17,7 +17,8 @@ from transformers import DynamicCache
 
 from engine.kernels.backend import wide
 from engine.oracle.held import Held, What
-from engine.target import PREFILL_CHUNK, Target
+from engine.room import PREFILL_CHUNK
+from engine.target import Target
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from engine.cache import KeyValueRows
 from engine.decode import generate
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig
-from engine.model_shape import drafter_shape, target_shape
+from engine.model_shape import CHUNKS, drafter_shape, target_shape
 from engine.pair import Pair
 from engine.presets import PRESETS
-from engine.room import SPARE_ROWS
+from engine.room import PREFILL_CHUNK, SPARE_ROWS
+from engine.session import Session
 from engine.target import SUPPORTED_MODEL_TYPES, Target, layer_kinds
 
 PUBLISHED = {
@@ -127,6 +129,44 @@ def test_what_rounds_on_the_device_keep(family: str) -> None:
     logits = (65 + 16) * pair.target.vocab_size
     told = target.kept + target.kept_wide + drafter.kept
     assert sum(tensor.numel() for tensor in kept) == told - snapshot - logits
+
+
+WIDE = {
+    "hidden_size": 256,
+    "intermediate_size": 768,
+    "num_hidden_layers": 8,
+    "head_dim": 64,
+    "max_position_embeddings": 4096,
+}
+WIDE_DELTA = {
+    "linear_num_key_heads": 4,
+    "linear_num_value_heads": 8,
+    "linear_key_head_dim": 32,
+    "linear_value_head_dim": 32,
+}
+
+
+@pytest.mark.parametrize(("family", "sizes"), [("qwen3_5", WIDE | WIDE_DELTA), ("qwen3", WIDE)])
+def test_what_a_prefill_takes_at_its_peak(family: str, sizes: dict[str, Any]) -> None:
+    settings = tiny_config(family).to_dict() | sizes
+    del settings["layer_types"]
+    config = type(tiny_config(family)).from_dict(settings)
+    target = Target(AutoModelForCausalLM.from_config(config).eval(), tapped=[1, 3])
+    session = Session(target, None)
+    list(session.prefill([5], 0))
+    session.reset()
+    for layer in session.cache.key_values:
+        layer.reserve(1024)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profile:
+        list(session.prefill([5] * 1024, 0))
+    events: Any = profile.profiler.kineto_results.events()
+    in_use = accumulate(event.nbytes() for event in events if event.name() == "[memory]")
+    features = CHUNKS * PREFILL_CHUNK * 2 * config.hidden_size * 4
+    told = target_shape(config.to_dict()).prefill_bytes(1024, itemsize=4) + features
+    # The upper bound is what matters; on a CPU products copy less.
+    assert 0.7 < max(in_use) / told < 1.05
 
 
 def test_buffers_double_no_further_than_the_longest_text_and_a_tree() -> None:

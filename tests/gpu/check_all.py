@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", nargs="*", default=default, help="models beside the demo pair")
     parser.add_argument("--prompt-file", type=Path, nargs="+", default=[], help="prompts for these")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds in all")
-    parser.add_argument("--beside", type=int, default=12, help="checks at a time")
+    parser.add_argument("--beside", type=int, default=16, help="checks at a time")
     parser.add_argument("--cpu", action="store_true", help="dry run at tiny sizes")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)

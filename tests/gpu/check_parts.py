@@ -82,7 +82,7 @@ def _test_rows(file: str, path: Path) -> Iterator[Row]:
 def kernel_checks_part(folder: Path, cpu: bool) -> Part:
     result = folder / "kernel-checks.json"
     command = [str(HERE / "bench_kernels.py"), str(result), "--only", "checks", *["--cpu"] * cpu]
-    return Part("kernel-checks", command, 60, False, result, _kernel_check_rows)
+    return Part("kernel-checks", command, 90, False, result, _kernel_check_rows)
 
 
 def _kernel_check_rows(path: Path) -> Iterator[Row]:
@@ -237,7 +237,8 @@ def all_parts(folder: Path, *, quick: bool, cpu: bool, models: list[str], files:
     prompts = 2 if cpu else 40 if quick else 200
     limit = 12 if cpu else 400
     parts = [
-        pytest_part("kernels", "test_kernels.py", 90, folder),
+        pytest_part("kernels", "test_kernels.py", 120, folder),
+        pytest_part("attention-kernels", "test_attention_kernels.py", 90, folder),
         pytest_part("expert-kernels", "test_expert_kernels.py", 90, folder),
         pytest_part("device-rounds", "test_device_rounds.py", 120, folder),
         pytest_part("device-families", "test_device_families.py", 150, folder),

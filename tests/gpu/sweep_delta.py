@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,7 @@ def measure(report: Report, clock: Clock, rows: int, options: dict[str, Any]) ->
 
 def compare(report: Report, clock: Clock) -> None:
     """Each row count's fastest against the kernel that keeps a state per node."""
-    sizes = replace(Sizes(), serial_rows=(65, 257))
+    sizes = Sizes()
     for rows in sizes.serial_rows:
         report.attempt(f"node_serial {rows}", lambda r=rows: time_serial(report, clock, sizes, r))
         times = [t["us"] for t in report.times if t["rows"] == rows and t["kernel"] == "tree_delta"]
