@@ -31,7 +31,7 @@ class Only:
     def _check(self, value: Any) -> Any:
         if any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in self.allowed):
             return value
-        spelled = ", ".join("null" if each is None else repr(each) for each in self.allowed)
+        spelled = " or ".join("null" if each is None else repr(each) for each in self.allowed)
         raise ValueError(f"is not supported by this server; leave it away (it may be {spelled}).")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, 
 
 VIEWER_BYTES = 4 * 2**20
 """Of events that wait for one viewer; beyond, its rounds are summed up."""
+MOST_VIEWER_BYTES = 32 * VIEWER_BYTES
+"""Beyond, the viewer is let go."""
 MAX_VIEWERS = 32
 
 
@@ -88,12 +90,16 @@ class Skipped:
     last: int
 
 
+Waiting = tuple[str | None, int, bytes] | bytes
+"""An event, by request, number and the line that is kept of it; or something that is ready to be sent."""
+
+
 class Viewer:
     """Somebody who watches; what waits for them is bounded."""
 
     def __init__(self, only: str | None) -> None:
         self.only = only
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._bytes = 0
         self._skipped: dict[str, Skipped] = {}
         self._news = asyncio.Event()
@@ -102,23 +108,28 @@ class Viewer:
     def put(self, watched: Watched | None, number: int, event: AnyEvent, line: bytes) -> None:
         """One event, unless there is no room for it."""
         request = watched.id if watched else None
-        if self.only not in (None, request):
+        if self.ended or self.only not in (None, request):
             return
         ends = isinstance(event, Finished | Failed)
         if watched is None:
-            self._append(framed(request, number, line))
+            self._append((request, number, line))
         elif ends:
             if watched.id in self._skipped:
                 self._append(self._sum_up(watched.id))
-            self._append(framed(request, number, line))
-            self.ended = self.ended or self.only == request
+            self._append((request, number, line))
+            self.ended = self.only == request
         elif watched.id in self._skipped:
             self._skipped[watched.id].last = number
         elif self._bytes > VIEWER_BYTES:
             self._skipped[watched.id] = Skipped(watched, number, number)
         else:
-            self._append(framed(request, number, line))
+            self._append((request, number, line))
         self._news.set()
+
+    def replay(self, request: str | None, lines: Sequence[bytes]) -> None:
+        """Events that were before."""
+        for number, line in enumerate(lines):
+            self._append((request, number, line))
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -130,9 +141,9 @@ class Viewer:
         while True:
             while self._waiting or self._skipped:
                 if self._waiting:
-                    line = self._waiting.popleft()
-                    self._bytes -= len(line)
-                    yield line
+                    waiting = self._waiting.popleft()
+                    self._bytes -= _length(waiting)
+                    yield waiting if isinstance(waiting, bytes) else framed(*waiting)
                 else:
                     yield self._sum_up(next(iter(self._skipped)))
             if self.ended:
@@ -155,9 +166,13 @@ class Viewer:
         }
         return msgspec.json.encode({"request": request, "seq": skipped.last, "summary": summary})
 
-    def _append(self, line: bytes) -> None:
-        self._waiting.append(line)
-        self._bytes += len(line)
+    def _append(self, waiting: Waiting) -> None:
+        self._waiting.append(waiting)
+        self._bytes += _length(waiting)
+        if self._bytes > MOST_VIEWER_BYTES:  # even ends of answers are too much for this one
+            self._waiting.clear()
+            self._skipped.clear()
+            self.end()
 
 
 class Watch:
@@ -201,11 +216,10 @@ class Watch:
         """A new viewer: of the request under way and all that follow, or of one alone, from its beginning."""
         viewer = Viewer(only)
         if self.loaded is not None:
-            viewer._append(framed(None, 0, self.loaded))
+            viewer.replay(None, [self.loaded])
         for watched in self._requests.values():
             if only == watched.id or (only is None and watched.state == "running"):
-                for number, line in enumerate(watched.events):
-                    viewer._append(framed(watched.id, number, line))
+                viewer.replay(watched.id, watched.events)
                 viewer.ended = watched.state != "running"
         self._viewers.add(viewer)
         return viewer
@@ -231,6 +245,10 @@ class Watch:
         while self._size > self._limit and len(self._requests) > 1:
             _, oldest = self._requests.popitem(last=False)
             self._size -= oldest.size
+
+
+def _length(waiting: Waiting) -> int:
+    return len(waiting if isinstance(waiting, bytes) else waiting[2])
 
 
 def framed(request: str | None, number: int, line: bytes) -> bytes:

@@ -133,6 +133,18 @@ async def test_the_summary_of_an_answer_under_way_comes_once_the_viewer_has_caug
     assert json.loads(await anext(lines))["seq"] == 50
 
 
+def test_a_viewer_that_reads_nothing_is_let_go(monkeypatch):
+    monkeypatch.setattr(watch_module, "VIEWER_BYTES", 1000)
+    monkeypatch.setattr(watch_module, "MOST_VIEWER_BYTES", 20_000)
+    watch = Watch(10**6)
+    viewer = watch.join()
+    for number in range(100):
+        play(watch, f"r{number}")
+    assert viewer.ended
+    assert viewer._bytes < 25_000
+    assert not viewer._waiting
+
+
 def test_memory_is_bounded():
     watch = Watch(20_000)
     for number in range(50):
