@@ -20,6 +20,7 @@ from ddtree_tui.watchdog import Watchdog
 from engine.commands import (
     AnyCommand,
     Cancel,
+    Check,
     Generate,
     MeasureMemory,
     Pause,
@@ -29,6 +30,7 @@ from engine.commands import (
     Step,
 )
 from engine.control import LIVE_SETTINGS
+from engine.divergence import choices
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished, Loaded
 from engine.settings import DecodeSettings, LoadSettings, Message
@@ -229,6 +231,8 @@ class Controller(Showing):
         try:
             self.settings.check()
             paused = one_round or self.hold
+            if self.session.comparing:  # of the answer before; the new one does not wait for it
+                self._engine.send(Cancel())
             self._engine.send(Generate(messages=messages, settings=self.settings, paused=paused))
         except EngineError as error:
             self.tell("The prompt cannot be run", error.message, error.hint)
@@ -250,6 +254,32 @@ class Controller(Showing):
         if self.session.running and self._engine is not None:
             self._stopping = True
             self._engine.send(Cancel())
+
+    def check(self, *, sequential: bool = False) -> bool:
+        """Have the oracle compare the shown answer; False if that cannot be now.
+
+        Args:
+            sequential: the target alone decodes it one token at a time.
+        """
+        answer = self.shown_answer
+        if self._engine is None or self.busy or self.session.comparing:
+            return False
+        if answer is None or answer.prefilled is None or answer.finished is None:
+            return False
+        if answer.loaded is not self.session.loaded:
+            self.notices.append("Another pair is loaded now; this answer is not its own.")
+            return False
+        _, chosen = choices([answer.prefilled, *answer.rounds])
+        self._engine.send(
+            Check(
+                prompt_ids=answer.prefilled.prompt_ids,
+                choices=chosen,
+                settings=answer.settings,
+                sequential=sequential,
+            )
+        )
+        self.session.check(answer)
+        return True
 
     def start_race(self, prompt: str, lanes: Sequence[DecodeSettings]) -> bool:
         """Race these lanes, without the conversation so far; False if that cannot be now."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddtree_tui.alarm import alarm
+from ddtree_tui.check.text import details, headline
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Session
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
-from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round
+from engine.events import AnyEvent, Checked, Failed, Finished, Loaded, Loading, Prefilled, Round
 
 ENDINGS = {
     "stop": "It ended by itself",
@@ -48,6 +49,10 @@ class Narrator:
                 yield self._round(event)
             case Finished():
                 yield from self._finished(event)
+            case Checked():
+                yield escape(headline(event))
+                if event.verdict == "defect":
+                    yield from map(escape, details(event, self._spell))
             case Failed():
                 yield escape(f"Failed: {event.message} {event.hint}")
 
@@ -89,6 +94,9 @@ class Narrator:
             f"{counted(event.rounds, 'round')}, {event.mean_acceptance_length:.2f} a round, "
             f"{number_text(event.tokens_per_second, 0)} tokens a second."
         )
+
+    def _spell(self, token_id: int) -> str:
+        return f"“{decode_bytes(self._bytes(token_id))}”"
 
     def _bytes(self, token_id: int) -> bytes:
         answer = self._session.answer

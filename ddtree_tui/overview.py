@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
+from ddtree_tui.comparison_lane import ComparisonLane
 from engine.events import Miss
 from engine.packed import RoundSummary
 
@@ -33,11 +34,13 @@ class Overview:
     Attributes:
         longest: the largest acceptance length.
         divergent: rounds with a token that the target alone would not have written, ascending.
+        lane: what the oracle said of every round.
     """
 
     def __init__(self) -> None:
         self.longest = 0
         self.divergent: list[int] = []
+        self.lane = ComparisonLane()
         self._tokens = array("q", [0])
         self._near = array("q", [0])
         self._beyond = array("q", [0])
@@ -56,6 +59,10 @@ class Overview:
         """Round ``index`` holds a divergence."""
         if index not in self.divergent:
             insort(self.divergent, index)
+
+    def forget_divergences(self, first: int, end: int) -> None:
+        """Those of rounds ``first`` to ``end - 1`` are looked for anew."""
+        self.divergent = [index for index in self.divergent if not first <= index < end]
 
     def mean(self, first: int, end: int) -> float:
         """Mean acceptance length of rounds ``first`` to ``end - 1``."""

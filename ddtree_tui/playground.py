@@ -26,6 +26,8 @@ from ddtree_tui.actions.keep import KeepActions
 from ddtree_tui.actions.looks import LookActions
 from ddtree_tui.actions.numbers import KEYS as NUMBER_KEYS
 from ddtree_tui.actions.numbers import NumberActions
+from ddtree_tui.actions.oracle import KEYS as ORACLE_KEYS
+from ddtree_tui.actions.oracle import OracleActions
 from ddtree_tui.actions.race import KEYS as RACE_KEYS
 from ddtree_tui.actions.race import RaceActions
 from ddtree_tui.actions.rounds import RoundActions
@@ -79,6 +81,7 @@ KEYS = (
     *NUMBER_KEYS,
     *RACE_KEYS,
     *DOCTOR_KEYS,
+    *ORACLE_KEYS,
     *looks.KEYS,
     Key("app.commands", "command_palette", "all commands", always="ctrl+p", in_dialogs=True),
     Key("app.quit", "quit", "quit", "Quit", "ctrl+q", in_dialogs=True),
@@ -100,6 +103,7 @@ class PlaygroundApp(
     NumberActions,
     RaceActions,
     DoctorActions,
+    OracleActions,
     LookActions,
 ):
     """One main screen. ``controller`` runs the engine or the recording; ``options`` says how to start."""

@@ -23,6 +23,7 @@ from engine.diagnosis.ranking import begins_answer
 from engine.events import (
     AnyEvent,
     Checked,
+    Checking,
     Divergence,
     Failed,
     Finding,
@@ -55,6 +56,7 @@ class Answer:
     Attributes:
         prompt: the user's last message; known before the engine starts on it.
         first_round: where its rounds begin in ``Session.rounds``.
+        checking: how far the oracle is, while it compares.
         hybrid: whether the target has recurrent layers, which naive verification gets wrong.
         loaded, vocabulary, labels: of the pair that wrote it; another one may be loaded by now.
     """
@@ -67,6 +69,7 @@ class Answer:
     divergences: list[Divergence] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     checked: Checked | None = None
+    checking: Checking | None = None
     prefilled: Prefilled | None = None
     text: AnswerText | None = None
     finished: Finished | None = None
@@ -166,6 +169,7 @@ class Session:
         self.statistics = SessionStatistics()
         self.overview = Overview()
         self.phase = Phase.LOADING
+        self._subject: Answer | None = None
         self._early: list[Finding] = []
         """Found before the answer that they are of."""
 
@@ -219,23 +223,40 @@ class Session:
                 self._diverges(event)
             case Finding():
                 self._finds(event)
+            case Checking():
+                if (answer := self._subject or self.answer) is not None:
+                    answer.checking = event
             case Checked():
-                if self.answer is not None:
-                    self.answer.checked = event
+                self._checked(event)
             case Finished():
                 self._finished(event)
             case Failed():
                 self._failed(event)
 
+    def check(self, answer: Answer) -> None:
+        """An answer that is over goes to the oracle, which tells of it from now on."""
+        self._subject = answer
+        self.overview.forget_divergences(answer.first_round, answer.first_round + len(answer.rounds))
+        answer.divergences.clear()
+        answer.checked = None
+        answer.checking = Checking(stage="Waiting for the engine", done=0, total=len(answer.rounds))
+
+    @property
+    def comparing(self) -> bool:
+        """Whether the oracle is at work behind an answer."""
+        return any(answer.checking is not None for answer in (self._subject, self.answer) if answer)
+
     def engine_restarted(self) -> None:
         """A new engine starts; answers and rounds stay, and one under way will not go on."""
         if (answer := self.answer) is not None and not answer.over:
             answer.failed = Failed(error="engine_restarted", message="The engine was started anew.")
+        self._no_comparison()
         self.failed, self.loaded, self.loading = None, None, None
         self.phase = Phase.LOADING
 
     def forget_answers(self) -> None:
         """A new conversation; the engine and the vocabulary stay."""
+        self._no_comparison()
         self.answers.clear()
         self.statistics.forget_answers()
         self.overview = Overview()
@@ -262,7 +283,22 @@ class Session:
         self.phase = Phase.READY
         self.statistics.loaded(event)
 
+    def _checked(self, event: Checked) -> None:
+        answer = self._subject or self.answer
+        self._no_comparison()
+        if answer is not None:
+            answer.checked = event
+            self.overview.lane.tell(answer.first_round, len(answer.rounds), event, answer.divergences)
+
+    def _no_comparison(self) -> None:
+        """None is under way any more."""
+        for answer in (self._subject, self.answer):
+            if answer is not None:
+                answer.checking = None
+        self._subject = None
+
     def _prefilled(self, event: Prefilled) -> None:
+        self._no_comparison()
         answer = self.answer
         if answer is None or answer.prefilled is not None or answer.over:
             answer = self.ask(_last_user_message(event), event.settings)
@@ -284,9 +320,11 @@ class Session:
         self.overview.add(event.acceptance_length, event.miss)
 
     def _diverges(self, event: Divergence) -> None:
-        answer = self.answer
-        if answer is not None and event.round is not None and 0 <= event.round < len(answer.rounds):
-            answer.divergences.append(event)
+        answer = self._subject or self.answer
+        if answer is None:
+            return
+        answer.divergences.append(event)
+        if event.round is not None and 0 <= event.round < len(answer.rounds):
             self.overview.diverges(answer.first_round + event.round)
 
     def _finds(self, event: Finding) -> None:
@@ -309,6 +347,7 @@ class Session:
             self.phase = Phase.READY
 
     def _failed(self, event: Failed) -> None:
+        self._no_comparison()
         if event.error == "engine_died":
             self.loaded = self.loading = None
         if (answer := self.answer) is not None and not answer.over:

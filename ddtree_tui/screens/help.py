@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
 from ddtree_tui.answer_text import AR, BONUS, FIRST
+from ddtree_tui.comparison_lane import LANE, LANE_MEANINGS
 from ddtree_tui.glyphs import DRAWING_MEANINGS
 from ddtree_tui.keys import Key, spelled
 from ddtree_tui.overview import MARK_MEANINGS, MARKS
@@ -81,6 +82,10 @@ class SignTable(Lines):
     TABLES = (
         *DRAWING_MEANINGS,
         ("under the timeline", tuple((MARKS[mark], meaning) for mark, meaning in MARK_MEANINGS.items())),
+        (
+            "below that, where answers were compared",
+            tuple((LANE[state], meaning) for state, meaning in LANE_MEANINGS.items()),
+        ),
         ("before tokens", tuple((sign(origin), origin_text(origin)) for origin in (3, BONUS, AR, FIRST))),
     )
 

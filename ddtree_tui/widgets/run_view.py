@@ -37,7 +37,7 @@ class RunView(Vertical):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._shown: tuple[Answer | None, int] = (None, 0)
-        self._timeline_key: tuple[int, int | None, int, int] | None = None
+        self._timeline_key: tuple[int, int | None, int, int, int] | None = None
 
     def compose(self) -> ComposeResult:
         """Text and numbers above, the tree of the shown round and the timeline below."""
@@ -67,7 +67,8 @@ class RunView(Vertical):
         self._show_token(answer, shown_in_answer)
         self._show_detail(answer, shown_in_answer, live)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
-        key = (count, index, len(session.overview.divergent), id(session.overview))
+        overview = session.overview
+        key = (count, index, len(overview.divergent), overview.lane.revision, id(overview))
         if key != self._timeline_key:
             self._timeline_key = key
             self.query_one(Timeline).show(session, index)

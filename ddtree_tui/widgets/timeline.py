@@ -1,12 +1,14 @@
-"""Acceptance length of every round, as bars; the shown one is marked."""
+"""Acceptance length of every round, as bars; the shown one is marked. Below, what the oracle said of each."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 
 from textual import events
 from textual.message import Message
 
+from ddtree_tui.comparison_lane import LANE, Compared
 from ddtree_tui.glyphs import BARS
 from ddtree_tui.overview import MARKS, Overview
 from ddtree_tui.run import Session
@@ -16,26 +18,36 @@ from ddtree_tui.widgets.painted import Lines, Span
 LEAST_SCALE = 8
 """A full bar is at least this acceptance length, so that runs of ones look as low as they are."""
 ANSWER_BORDER = "┊"
+_LANE_ROLES = {
+    Compared.NOT: "axis",
+    Compared.IDENTICAL: "identical",
+    Compared.TIE: "tie",
+    Compared.DEFECT: "divergence",
+}
 
 
 class Timeline(Lines):
-    """Bars; from four rows on, below them how the rounds missed; then the numbers, a caret at the shown one.
+    """Bars; from four rows on, below them how the rounds missed, then how they stand against the target alone
+    if any was compared; then the numbers, a caret at the shown one.
 
     Answers are parted by a dotted column as long as every round has a column.
     """
 
-    ROLES = ("bar", "shown", "axis", "near-miss", "beyond", "divergence")
+    ROLES = ("bar", "shown", "axis", "near-miss", "beyond", "divergence", "identical", "tie")
     COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Timeline {
         height: 4;
         padding: 0 1;
+        &.-lane { height: 5; }
         .bar { color: $bar; }
         .shown { color: $shown; text-style: bold; }
         .axis { color: $faint; }
         .near-miss { color: $near-miss; }
         .beyond { color: $quiet; }
+        .identical { color: $accepted; }
+        .tie { color: $bonus; text-style: bold; }
         .divergence { color: $on-wrong; background: $wrong; text-style: bold; }
     }
     """
@@ -67,6 +79,7 @@ class Timeline(Lines):
         self._overview = session.overview
         self._starts = [answer.first_round for answer in session.answers if len(answer.rounds)]
         self._shown = shown
+        self.set_class(self._overview.lane.known, "-lane")
         self.redraw()
 
     def toggle_close_up(self) -> None:
@@ -82,10 +95,13 @@ class Timeline(Lines):
             len(self._overview), self._starts, self._shown, width, close_up=self.close_up
         )
         marks = height >= 4
-        rows = max(1, height - 1 - marks)
+        lane = marks and self._overview.lane.known
+        rows = max(1, height - 1 - marks - lane)
         lines = [self._bars(arranged, row, rows) for row in range(rows - 1, -1, -1)]
         if marks:
-            lines.append(self._marks(arranged))
+            lines.append(self._signs(arranged, self._mark))
+        if lane:
+            lines.append(self._signs(arranged, self._compared))
         if height > 1:
             lines.append(self._axis(arranged, width, with_marks=not marks))
         return lines
@@ -132,15 +148,22 @@ class Timeline(Lines):
         at = arranged.at
         return [("".join(pieces[:at]), "bar"), (pieces[at], "shown"), ("".join(pieces[at + 1 :]), "bar")]
 
-    def _marks(self, arranged: Columns) -> list[Span]:
+    def _signs(self, arranged: Columns, sign_of: Callable[[Column], Span]) -> list[Span]:
+        """A sign per column."""
         return [
             ("".join(text.ljust(arranged.cells) for text, _ in signs), role)
-            for role, signs in groupby(map(self._mark, arranged.columns), key=lambda sign: sign[1])
+            for role, signs in groupby(map(sign_of, arranged.columns), key=lambda sign: sign[1])
         ]
 
     def _mark(self, column: Column) -> Span:
         mark = self._overview.mark(*column) if column.end > column.first else None
         return (MARKS[mark], mark.value) if mark is not None else (" ", "axis")
+
+    def _compared(self, column: Column) -> Span:
+        if column.end == column.first:
+            return (" ", "axis")
+        state = self._overview.lane.state(*column)
+        return (LANE[state], _LANE_ROLES[state])
 
     def _axis(self, arranged: Columns, width: int, *, with_marks: bool) -> list[Span]:
         """First and last round, and the shown one with a caret under its bar; between them, where there is no

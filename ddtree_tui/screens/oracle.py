@@ -1,0 +1,128 @@
+"""What the oracle found of the shown answer; it compares it where nobody has."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.strip import Strip
+
+from ddtree_tui.ascii_forms import ascii_form
+from ddtree_tui.check.rows import Row, rows_of
+from ddtree_tui.controller import Controller
+from ddtree_tui.screens.live import LiveScreen
+from ddtree_tui.widgets.key_bar import Hint, KeyBar
+from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
+
+HINTS: tuple[Hint, ...] = (
+    ("Esc", "back", "screen.leave"),
+    ("c", "compare again", "screen.again"),
+    ("s", "one token at a time", "screen.sequential"),
+    ("↑ ↓", "scroll", ""),
+    ("^Q", "quit", "quit"),
+)
+
+
+class OracleHeading(Lines):
+    """What this is."""
+
+    ROLES = ("title",)
+    COMPONENT_CLASSES = set(ROLES)
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    OracleHeading {
+        height: 1; padding: 0 1; background: $panel;
+        .title { color: $foreground; text-style: bold; }
+    }
+    """
+
+    def draw(self, width: int, height: int) -> list[list[Span]]:
+        return [[("The shown answer against the target alone", "title")]]
+
+
+class OracleView(ScrolledLines, can_focus=True):
+    """Verdict, numbers, a curve."""
+
+    ROLES = ("bad", "good", "text", "quiet", "plot")
+    COMPONENT_CLASSES = set(ROLES)
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    OracleView {
+        height: 1fr; padding: 1 2; scrollbar-size: 1 1; scrollbar-gutter: stable;
+        .bad { color: $on-wrong; background: $wrong; text-style: bold; }
+        .good { color: $accepted; text-style: bold; }
+        .text { color: $foreground; }
+        .quiet { color: $quiet; }
+        .plot { color: $bar; }
+    }
+    """
+
+    def __init__(self, *, plain: bool) -> None:
+        super().__init__(id="oracle")
+        self._plain = plain
+        self._rows: list[Row] = []
+
+    def show(self, controller: Controller) -> None:
+        """Take the newest state."""
+        width, answer = self.scrollable_content_region.width, controller.shown_answer
+        if width <= 0 or answer is None:
+            return
+        rows = rows_of(answer, width, live=controller.playback is None, plain=self._plain)
+        if rows != self._rows:
+            self._rows = rows
+            self.forget_strips()
+            self.set_extent(width, len(rows))
+            self.refresh()
+
+    def draw_line(self, line: int) -> Strip:
+        if line >= len(self._rows):
+            return self.strip([])
+        row = self._rows[line]
+        return self.strip([(ascii_form(row.text) if self._plain else row.text, row.role)])
+
+
+class OracleScreen(LiveScreen[None]):
+    """Follows a comparison while it goes on; compares at once what was not compared yet."""
+
+    BINDINGS = [
+        Binding("escape,q,C", "leave", "Back"),
+        Binding("c", "again", "Compare again"),
+        Binding("s", "sequential", "One token at a time"),
+    ]
+
+    def __init__(self, controller: Controller, *, plain: bool) -> None:
+        super().__init__()
+        self._controller = controller
+        self._plain = plain
+
+    def compose(self) -> ComposeResult:
+        """Heading, result, keys."""
+        yield OracleHeading()
+        yield OracleView(plain=self._plain)
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        live = self._controller.playback is None
+        self.query_one(KeyBar).show(tuple(hint for hint in HINTS if live or hint[0] not in ("c", "s")))
+        self.query_one(OracleView).focus()
+        self.call_after_refresh(self.show, self._controller)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.show, self._controller)
+
+    def show(self, controller: Controller) -> None:
+        for view in self.query(OracleView):
+            view.show(controller)
+
+    def action_leave(self) -> None:
+        """Back to the main screen; a comparison goes on."""
+        self.dismiss(None)
+
+    def action_again(self) -> None:
+        """Compare once more."""
+        self._controller.check()
+        self.show(self._controller)
+
+    def action_sequential(self) -> None:
+        """The target alone decodes token by token."""
+        self._controller.check(sequential=True)
+        self.show(self._controller)
