@@ -117,7 +117,8 @@ class Viewer:
             if watched.id in self._skipped:
                 self._append(self._sum_up(watched.id))
             self._append((request, number, line))
-            self.ended = self.only == request
+            if request == self.only:
+                self.ended = True
         elif watched.id in self._skipped:
             self._skipped[watched.id].last = number
         elif self._bytes > VIEWER_BYTES:
