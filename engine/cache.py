@@ -140,22 +140,23 @@ class DeltaState:
 
     def mark(self) -> Mark:
         """What ``changed_since`` compares with."""
-        return self.window, _writes(self.window), self.state, _writes(self.state)
+        window, state = self.window, self.state
+        if window is None or state is None or window.is_inference() or state.is_inference():
+            return window, -1, state, -1
+        return window, window._version, state, state._version
 
     def changed_since(self, mark: Mark) -> bool:
         """Whether window or state were replaced or written to."""
         window, window_writes, state, state_writes = mark
         if self.window is not window or self.state is not state:
             return True
-        return _writes(window) != window_writes or _writes(state) != state_writes
+        if window is None or state is None or window_writes < 0:
+            return False
+        return window._version != window_writes or state._version != state_writes
 
 
 Mark = tuple[Tensor | None, int, Tensor | None, int]
-
-
-def _writes(tensor: Tensor | None) -> int:
-    """How often a tensor was written in place; 0 where it does not count that."""
-    return 0 if tensor is None or tensor.is_inference() else tensor._version
+"""A window and a state, each with how often it was written; -1 where that is not counted."""
 
 
 class Pass(NamedTuple):
@@ -207,6 +208,7 @@ class TargetCache:
         self.rows: Rows | None = None
         self.passed: Pass | None = None
         self.touched: list[int] = []
+        self._marks: list[Mark] = []
 
     @property
     def key_values(self) -> list[KeyValueRows]:
@@ -235,13 +237,13 @@ class TargetCache:
             "linear_attention": None,
         }
 
-    def marks(self) -> list[Mark]:
-        """What ``changed_since`` compares with."""
-        return [state.mark() for state in self.states]
+    def _mark(self) -> None:
+        """Take in what ``changed_since_commit`` compares with."""
+        self._marks = [state.mark() for state in self.states]
 
-    def changed_since(self, marks: list[Mark]) -> list[int]:
+    def changed_since_commit(self) -> list[int]:
         """Of the layers with a recurrent state, which had it replaced or written to."""
-        changed = map(DeltaState.changed_since, self.states, marks)
+        changed = map(DeltaState.changed_since, self.states, self._marks)
         return [place for place, touched in enumerate(changed) if touched]
 
     def note(self, passed: Pass) -> None:
@@ -261,6 +263,7 @@ class TargetCache:
         with torch.inference_mode(False), torch.no_grad():
             for state in self.states:
                 state.commit(path)
+            self._mark()
         with torch.inference_mode():
             for rows in self.key_values:
                 rows.commit(path)

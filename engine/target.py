@@ -146,9 +146,8 @@ class Target:
     def verify(self, cache: TargetCache, root_id: int, tree: DraftTree, backend: Verify) -> Verified:
         """Run the root and all nodes in one pass; their rows are pending until ``cache.commit``."""
         ids = torch.cat((tree.token_ids.new_tensor([root_id]), tree.token_ids))
-        marks = cache.marks()
         hidden, features = self.forward(cache, ids, self.tree_rows(tree, backend))
-        cache.touched = cache.changed_since(marks)
+        cache.touched = cache.changed_since_commit()
         return Verified(_widened(self.logits(hidden)), features)
 
     def tree_rows(self, tree: DraftTree, backend: Verify) -> Rows:

@@ -73,24 +73,29 @@ class FromEvents(Observer):
     def __init__(self) -> None:
         self._detectors = new_detectors()
         self._codec: Codec | None = None
+        self._spelled: set[int] = set()
 
     def started(self, start: Start) -> Iterator[Observation]:
         self._codec = start.pair.codec
         yield from self._take(start.pair.info)
 
     def prefilled(self, event: Prefilled) -> Iterator[Observation]:
-        assert self._codec is not None
-        yield from self._take(self._codec.tokens_event([*event.prompt_ids, event.first_id]))
+        yield from self._spell([*event.prompt_ids, event.first_id])
         yield from self._take(event)
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
-        assert self._codec is not None
-        yield from self._take(self._codec.tokens_event(event.committed_ids))
+        yield from self._spell(event.committed_ids)
         yield from self._take(event)
 
     def ending(self, output: list[int]) -> Iterator[Observation]:
         for each in self._detectors:
             yield from each.end()
+
+    def _spell(self, ids: Sequence[int]) -> Iterator[Observation]:
+        assert self._codec is not None
+        if new := set(ids) - self._spelled:
+            self._spelled |= new
+            yield from self._take(self._codec.tokens_event(sorted(new)))
 
     def _take(self, event: AnswerEvent) -> Iterator[Observation]:
         for each in self._detectors:

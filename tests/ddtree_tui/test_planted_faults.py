@@ -36,7 +36,8 @@ async def test_a_planted_fault_is_marked_everywhere() -> None:
             await ask(play)
             await play.until(lambda play=play: not play.controller.busy)
             await play.settle()
-            for part in ("#wrong", "#transcript", "#heading", *(["#stats"] if size[0] >= 100 else [])):
+            roomy = ["#transcript", "#stats"] if size[0] >= 100 else []
+            for part in ("#wrong", "#heading", *roomy):
                 assert MARK in play.part(part), part
 
 
