@@ -12,7 +12,8 @@ from ddtree_tui.server.options import KEY_VARIABLE, MIB, Limits, ServeOptions
 from engine.settings import DecodeSettings, LoadSettings
 
 DESCRIPTION = (
-    "Answer OpenAI's HTTP interface with the engine. The decoding options hold for requests that do not say. "
+    "Answer OpenAI's HTTP interface with the engine. The decoding options hold for requests that do not say; "
+    "without --max-new-tokens an answer may fill the context, and without --seed one is drawn for each. "
     f"{KEY_VARIABLE} in the environment is an API key too, and is not seen in the list of processes."
 )
 
