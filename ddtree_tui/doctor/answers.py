@@ -22,6 +22,7 @@ class Answer:
         events: all of it.
         parts: where its text leaves the one of ``ar`` to the same prompt ids; None if it does not.
         tie: a numerical tie explains that.
+        has_rival: there is such a text, and it could be compared.
     """
 
     prompt: int
@@ -30,6 +31,7 @@ class Answer:
     events: tuple[AnyEvent, ...] = field(repr=False)
     parts: Divergence | None = None
     tie: bool = False
+    has_rival: bool = False
 
     @property
     def prefilled(self) -> Prefilled | None:
@@ -107,7 +109,7 @@ def _compared(answer: Answer, answers: Sequence[Answer], dtype: str) -> Answer:
     _, ours = choices([prefilled, *answer.rounds])
     where = first_divergence(prompt, theirs, ours)
     if where is None:
-        return answer
+        return replace(answer, has_rival=True)
     noise = max(TIE_GAPS.get(dtype, 0.0), *(_noise(one) for one in (answer, rival)))
     if noise and answer.way.settings.temperature > 0:
         return answer
@@ -118,7 +120,7 @@ def _compared(answer: Answer, answers: Sequence[Answer], dtype: str) -> Answer:
         else f"the text leaves that of {rival.seen.name} at position {where.position}"
         + ("" if where.round is None else f", round {where.round + 1}")
     )
-    return replace(answer, seen=replace(answer.seen, differs=differs), parts=where, tie=tie)
+    return replace(answer, seen=replace(answer.seen, differs=differs), parts=where, tie=tie, has_rival=True)
 
 
 def _is_reference(other: Answer, answer: Answer) -> bool:

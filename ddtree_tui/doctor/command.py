@@ -18,7 +18,15 @@ from ddtree_tui.doctor.patient import Interrupted, Patient
 from ddtree_tui.doctor.report import Report, make_report
 from ddtree_tui.doctor.terminal import terminal_lines
 from ddtree_tui.doctor.text import conclusion_text, line_text
-from ddtree_tui.doctor.visit import Visit, answer_all, conversations, first_rounds, not_loaded, open_trace
+from ddtree_tui.doctor.visit import (
+    Visit,
+    answer_all,
+    check_recorded,
+    conversations,
+    first_rounds,
+    not_loaded,
+    open_trace,
+)
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.export.formats import write_new
 from ddtree_tui.inbox import Inbox
@@ -143,6 +151,7 @@ class _Doctor:
                 self._add(first_rounds(patient, self.visit, subject))
                 if self.options.until == "pair":
                     return
+                check_recorded(patient, self.visit, self._say)
                 asked = [*conversations(self.visit, self.options.messages, subject)]
                 answer_all(patient, self.visit, asked, self._say)
             except EngineError as error:

@@ -10,7 +10,7 @@ from ddtree_tui.glyphs import GLYPHS, State, probability
 from ddtree_tui.labels import Labels
 from engine.events import Round
 
-MOST_LINES = 24
+MOST_LINES = 16
 MOST_CHILDREN = 4
 """Of a node; the others are counted."""
 

@@ -20,9 +20,11 @@ NEEDS = {
     "drafter": "mode chain or tree",
     "branches": "mode tree",
     "hybrid": "a target with recurrent layers",
-    "solve": "--verify solve",
-    "device": "rounds on the device",
     "template": "a chat template",
+    "thinking": "a chat template that knows thinking",
+    "thinking-off": "thinking off",
+    "solve": "--verify solve",
+    "device": "a pair whose rounds can run on the device",
 }
 
 

@@ -36,13 +36,14 @@ from engine.faults.catalogue import FAULTS
 from engine.settings import DecodeSettings, LoadSettings, Message
 from engine.train.progress import Progress
 
-PROMPTS = (
-    "Tell me a short story about a fox.",
-    "Tom has 12 apples and buys 8 more. How many apples does he have?",
-    "Write a Python function that reverses a list.",
+WAYS = (
+    ("Tell me a short story about a fox.", False),
+    ("Tell me a short story about a fox.", True),
+    ("Tom has 12 apples and buys 8 more. How many apples does he have?", False),
 )
+"""Prompts, and whether they are answered with thinking."""
 SYSTEM = "Answer in one sentence."
-TOKENS = 120
+TOKENS = 160
 TREE_LINES = 14
 MOST_TEXT = 420
 """Characters of a text that is shown."""
@@ -110,8 +111,7 @@ class Example:
 def examples(patient: Patient, loaded: Loaded, progress: Progress) -> dict[str, Example]:
     """The best example of every cause that shows on this pair."""
     best: dict[str, Example] = {}
-    ways = [(prompt, thinking) for prompt in PROMPTS for thinking in (False, True)]
-    for number, (prompt, thinking) in enumerate(ways):
+    for number, (prompt, thinking) in enumerate(WAYS):
         settings = DecodeSettings(thinking=thinking, max_new_tokens=TOKENS, oracle="full")
         messages: list[Message] = [
             {"role": "system", "content": SYSTEM},
@@ -129,7 +129,7 @@ def examples(patient: Patient, loaded: Loaded, progress: Progress) -> dict[str, 
                 example = Example(cause, prompt, sick, healthy, diagnosis)
                 if example.named and (cause not in best or example.weight > best[cause].weight):
                     best[cause] = example
-            progress.update((number + place / len(names)) / len(ways), name)
+            progress.update((number + place / len(names)) / len(WAYS), name)
     return best
 
 

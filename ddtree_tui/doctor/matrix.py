@@ -36,8 +36,9 @@ from engine.train.progress import Progress
 
 BUDGETS = (4, 64)
 TEMPERATURES = (0.0, 0.8)
-LONG = {"stop-in-path": 256}
-"""Tokens of answers in which a fault shows at the end only."""
+SYSTEM = "Answer in one short sentence."
+LONG = {"stop-in-path": 256, "degenerate-text": 160}
+"""Tokens of answers in which a fault shows at the end only, or in a long text."""
 NEEDED = 0.95
 """Of the runs with a fault, so many must have it named first."""
 
@@ -115,7 +116,8 @@ def fault_cases(
         for name in names or FAULTS:
             if plantable(name, settings, loaded):
                 tokens = max(settings.max_new_tokens, LONG.get(name, 0))
-                yield Case(prompt, msgspec.structs.replace(settings, max_new_tokens=tokens), (name,))
+                settings_ = msgspec.structs.replace(settings, max_new_tokens=tokens)
+                yield Case(prepared(prompt, (name,)), settings_, (name,))
 
 
 def pair_cases(
@@ -130,7 +132,7 @@ def pair_cases(
     for number, pair in enumerate(pairs):
         prompt, settings = asked[number % len(asked)]
         tokens = max(settings.max_new_tokens, *(LONG.get(name, 0) for name in pair))
-        yield Case(prompt, msgspec.structs.replace(settings, max_new_tokens=tokens), pair)
+        yield Case(prepared(prompt, pair), msgspec.structs.replace(settings, max_new_tokens=tokens), pair)
 
 
 def healthy_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[Case]:
@@ -152,6 +154,15 @@ def healthy_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iter
                         max_new_tokens=limit,
                     ),
                 )
+
+
+def prepared(prompt: Prompt, faults: Sequence[str]) -> Prompt:
+    """The prompt with what the faults need: a system message can only be lost where there is one."""
+    if "system-lost" not in faults:
+        return prompt
+    system: Message = {"role": "system", "content": SYSTEM}
+    plain, thinking = ([system, *prompt.turns(on)] for on in (False, True))
+    return Prompt(f"{prompt.source}, with system message", prompt.number, plain, thinking)
 
 
 def together(one: str, other: str) -> bool:
@@ -225,12 +236,12 @@ def run_cases(
 
 
 def fault_summary(trials: Sequence[Trial]) -> dict[str, Any]:
-    """By fault: runs, those it touched, and of these how many were named first, called healthy, and had the
-    round right."""
+    """By fault: runs, those in which it had something to act on, and of these how many were named first,
+    called healthy, and had the round right."""
     table: dict[str, Any] = {}
     for name in dict.fromkeys("+".join(one.faults) for one in trials):
         mine = [one for one in trials if "+".join(one.faults) == name]
-        touched = [one for one in mine if one.touched or one.named]
+        touched = [one for one in mine if one.acted]
         table[name] = {
             "runs": len(mine),
             "without effect": len(mine) - len(touched),
@@ -248,10 +259,7 @@ def wrong_trials(trials: Sequence[Trial], *, pairs: bool) -> list[Trial]:
     return [
         one
         for one in trials
-        if (
-            (one.touched or one.named)
-            and not (one.all_named if pairs else one.named_first and one.round_right)
-        )
+        if (one.acted and not (one.all_named if pairs else one.named_first and one.round_right))
         or (one.touched and one.health == "healthy")
     ]
 

@@ -49,7 +49,8 @@ class CauseReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer in numbers. ``own``: against the target alone; ``differs``: from mode ``ar``'s text."""
+    """One answer in numbers. ``own``: against the target alone; ``differs``: from mode ``ar``'s text, empty
+    without one."""
 
     name: str
     prompt: int
@@ -67,7 +68,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
     first: Divergence | None
     layer: LayerCheck | None
     drift: list[tuple[int, float]]
-    differs: Literal["", "tie", "defect", "unknown"]
+    differs: Literal["", "same", "tie", "defect", "unknown"]
     differs_at: int | None
     failed: str
 
@@ -262,10 +263,12 @@ def _beside(answers: Sequence[Answer]) -> Iterable[BesideReport]:
         )
 
 
-def _differs(answer: Answer) -> Literal["", "tie", "defect", "unknown"]:
+def _differs(answer: Answer) -> Literal["", "same", "tie", "defect", "unknown"]:
     if answer.prefilled is not None and answer.prefilled.source is not None:
         return "unknown"
-    return "" if answer.parts is None else "tie" if answer.tie else "defect"
+    if not answer.has_rival:
+        return ""
+    return "same" if answer.parts is None else "tie" if answer.tie else "defect"
 
 
 def told_mean(finished: Finished | None) -> float | None:
@@ -290,7 +293,8 @@ def _texts(answers: Sequence[Answer], lines: Sequence[Line]) -> TextReport:
                 else ""
             )
             texts[name] = thinking + answer.finished.text
-        if (round_ := telling_round(answer)) is not None:
+        round_ = telling_round(answer) if answer.way.role == "subject" else None
+        if round_ is not None:
             trees[f"{name}, round {round_.index + 1}"] = drawn_tree(round_, labels_of(answer))
     return TextReport(
         prompts=[prompts[number] for number in sorted(prompts)],

@@ -46,8 +46,8 @@ def ar_text(answer: AnswerReport) -> str:
     """How its text stands against that of mode ar."""
     if answer.differs == "unknown":
         return "not compared"
-    if not answer.differs:
-        return "" if answer.failed or answer.role == "healthy" else "same"
+    if answer.differs in ("", "same"):
+        return answer.differs
     return f"{'tie' if answer.differs == 'tie' else 'DIFFERS'} at {answer.differs_at}"
 
 

@@ -46,6 +46,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return self.first in self.faults
 
     @property
+    def acted(self) -> bool:
+        """Whether what was planted had anything to act on."""
+        return self.touched or self.named_first
+
+    @property
     def all_named(self) -> bool:
         return set(self.faults) <= set(self.named)
 

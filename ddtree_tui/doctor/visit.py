@@ -13,10 +13,12 @@ from ddtree_tui.doctor.answers import Answer, compared, recorded, told
 from ddtree_tui.doctor.patient import Patient
 from ddtree_tui.doctor.prompts import own_prompts
 from ddtree_tui.doctor.ways import Way, way_name, ways
+from engine.commands import Check
 from engine.diagnosis.lines import Line
 from engine.diagnosis.ranking import Diagnosis, Seen, diagnose
+from engine.divergence import choices
 from engine.errors import EngineError
-from engine.events import Loaded
+from engine.events import Failed, Loaded
 from engine.settings import DecodeSettings, LoadSettings, Message
 from engine.trace import read_trace
 
@@ -154,6 +156,24 @@ def conversations(
     else:
         for prompt in own_prompts(visit.load.model):
             yield prompt, decode
+
+
+def check_recorded(patient: Patient, visit: Visit, say: Callable[[str], None]) -> None:
+    """Have the oracle read the recorded answers that nobody has compared with the target alone yet."""
+    for place, answer in enumerate(visit.answers):
+        prefilled = answer.prefilled
+        if prefilled is None or answer.seen.compared or answer.seen.failed is not None:
+            continue
+        say(f"Recorded answer {place + 1} of {len(visit.answers)}")
+        _, chosen = choices([prefilled, *answer.rounds])
+        command = Check(prompt_ids=prefilled.prompt_ids, choices=chosen, settings=prefilled.settings)
+        events = patient.ask(command)
+        failed = next((event for event in events if isinstance(event, Failed)), None)
+        if failed is not None:
+            visit.notices.append(f"Recorded answer {place + 1} was not compared: {failed.message}")
+            continue
+        again = told(answer.prompt, answer.way, [*answer.events, *events])
+        visit.answers[place] = replace(again, seen=replace(again.seen, name=answer.seen.name))
 
 
 def answer_all(

@@ -52,7 +52,8 @@ def ways(subject: DecodeSettings, loaded: Loaded) -> Iterator[Way]:
             if mode != subject.mode:
                 yield Way("beside", _as_far_as_it_goes(replace(subject, mode=mode), loaded))
     if loaded.thinking:
-        yield Way("beside", replace(subject, thinking=not subject.thinking))
+        other = replace(subject, thinking=not subject.thinking)
+        yield Way("beside", _as_far_as_it_goes(other, loaded))
 
 
 def plantable(name: str, settings: DecodeSettings, loaded: Loaded) -> bool:
@@ -63,6 +64,9 @@ def plantable(name: str, settings: DecodeSettings, loaded: Loaded) -> bool:
         "drafter": loaded.drafter is not None and settings.mode != "ar",
         "branches": loaded.drafter is not None and settings.mode == "tree",
         "hybrid": not kinds or "linear_attention" in kinds,
+        "solve": settings.verify == "solve",
+        "thinking": loaded.thinking,
+        "thinking-off": not settings.thinking,
     }
     return fault is not None and all(met.get(need, True) for need in fault.needs)
 

@@ -10,7 +10,7 @@ import pytest
 from make_recording import conversation
 
 from ddtree_tui.bench.prompts import demo_prompts
-from ddtree_tui.doctor.answers import told
+from ddtree_tui.doctor.answers import recorded, told
 from ddtree_tui.doctor.field_guide import Example, guide
 from ddtree_tui.doctor.matrix import (
     BUDGETS,
@@ -26,14 +26,15 @@ from ddtree_tui.doctor.matrix import (
 )
 from ddtree_tui.doctor.patient import Patient
 from ddtree_tui.doctor.trial import Trial, first_affected
+from ddtree_tui.doctor.visit import Visit, check_recorded
 from ddtree_tui.doctor.ways import Way
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.inbox import Inbox
 from engine.causes import CAUSES
 from engine.diagnosis.ranking import diagnose
-from engine.events import Loaded, Round
+from engine.events import Finished, Loaded, Prefilled, Round, Tokens
 from engine.faults.catalogue import FAULTS
-from engine.settings import DecodeSettings, LoadSettings
+from engine.settings import DecodeSettings, LoadSettings, Verify
 
 TOKENS = 20
 SAMPLE = ("mask-id", "conv-siblings", "wrong-leaf")
@@ -91,6 +92,25 @@ def test_sampled_healthy_runs_raise_no_alarm(patient: tuple[Patient, Loaded]) ->
     assert {case.settings.mode for case in cases} == {"ar", "chain", "tree"}
     for case in cases[2::5]:
         assert runs.healthy(case).health == "healthy", case
+
+
+@pytest.mark.parametrize(("verify", "healthy"), [("solve", True), ("naive", False)])
+def test_recorded_answers_are_compared_with_the_target_alone(
+    patient: tuple[Patient, Loaded], verify: Verify, healthy: bool
+) -> None:
+    asked, loaded = patient
+    settings = DecodeSettings(verify=verify, max_new_tokens=TOKENS)
+    prompt = demo_prompts(2)[1]
+    kept = Tokens | Prefilled | Round | Finished
+    events = [event for event in asked.answer(prompt.turns(False), settings) if isinstance(event, kept)]
+    visit = Visit(LoadSettings(), loaded=loaded, answers=recorded([loaded, *events]))
+    assert not visit.answers[0].seen.compared
+    check_recorded(asked, visit, lambda _: None)
+    (answer,) = visit.answers
+    assert answer.seen.compared
+    assert answer.seen.name.startswith("recorded answer 1: tree 64, thinking off")
+    assert visit.diagnosis().healthy == healthy
+    assert answer.seen.wrong != healthy
 
 
 def test_a_trial_is_right_or_not() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,14 @@ def write_drafter(folder: Path, **changes: Any) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+
+
+def main() -> None:
+    """``python tests/engine/tiny_folders.py FOLDER FAMILY``: a random pair in ``target`` and ``drafter``."""
+    folder, family = Path(sys.argv[1]), sys.argv[2]
+    write_target(folder / "target", family)
+    write_drafter(folder / "drafter")
+
+
+if __name__ == "__main__":
+    main()
