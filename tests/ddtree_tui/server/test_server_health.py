@@ -30,10 +30,10 @@ def test_health(server):
 
 @pytest.mark.slow
 def test_a_planted_fault_is_named_and_nothing_is_served(tmp_path):
-    with serving(tmp_path / "log", "--verify", "naive") as served:
+    with serving(tmp_path / "log", "--inject", "mask-id") as served:
         assert served.health()["status"] == "starting"
         assert served.chat("hello")[0] == 503
-        assert "naive-verify" in served.wait_for("failed")["reason"]
+        assert "mask-id" in served.wait_for("failed")["reason"]
         assert served.chat("hello")[0] == 503
 
 
