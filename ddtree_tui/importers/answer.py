@@ -96,7 +96,6 @@ class ImportedAnswer:
     rounds: Sequence[ImportedRound] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     messages: Sequence[Message] = ()
-    prompt_text: str = ""
     prompt_ids: Sequence[int] = ()
     prompt_tokens: int | None = None
     output_ids: Sequence[int] = ()
@@ -219,7 +218,7 @@ def _prefilled(system: str, answer: ImportedAnswer) -> Prefilled:
         raise damaged(f"has a setting of the wrong type: {error}") from error
     return Prefilled(
         prompt_ids=list(answer.prompt_ids) or [UNKNOWN_ID] * count,
-        prompt_text=answer.prompt_text,
+        prompt_text="",
         messages=list(answer.messages),
         thinking=settings.thinking,
         settings=settings,
