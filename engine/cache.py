@@ -140,23 +140,19 @@ class DeltaState:
 
     def mark(self) -> Mark:
         """What ``changed_since`` compares with."""
-        window, state = self.window, self.state
-        if window is None or state is None or window.is_inference() or state.is_inference():
-            return window, -1, state, -1
-        return window, window._version, state, state._version
+        state = self.state
+        return self.window, state, -1 if state is None or state.is_inference() else state._version
 
     def changed_since(self, mark: Mark) -> bool:
-        """Whether window or state were replaced or written to."""
-        window, window_writes, state, state_writes = mark
+        """Whether window or state were replaced, or the state written to."""
+        window, state, writes = mark
         if self.window is not window or self.state is not state:
             return True
-        if window is None or state is None or window_writes < 0:
-            return False
-        return window._version != window_writes or state._version != state_writes
+        return state is not None and writes >= 0 and state._version != writes
 
 
-Mark = tuple[Tensor | None, int, Tensor | None, int]
-"""A window and a state, each with how often it was written; -1 where that is not counted."""
+Mark = tuple[Tensor | None, Tensor | None, int]
+"""A window, a state, and how often that was written to; -1 where it is not counted."""
 
 
 class Pass(NamedTuple):
