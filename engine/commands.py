@@ -45,7 +45,8 @@ class Generate(Command, frozen=True):
 
 
 class Race(Command, frozen=True):
-    """Answer a conversation once per lane, interleaved; answered by ``lane``* or ``failed``."""
+    """Answer a conversation once per lane, interleaved; answered by ``lane``* or ``failed``. Before the last
+    lane's end comes ``noise`` if texts differ, where it has to be measured after ``checking``*."""
 
     messages: list[Message]
     lanes: list[DecodeSettings]
@@ -71,6 +72,10 @@ class MeasureMemory(Command, frozen=True):
 
 class MeasureFloor(Command, frozen=True):
     """Measure the memory bandwidth; answered by ``floor``."""
+
+
+class MeasureNoise(Command, frozen=True):
+    """Measure how much rounding changes leads; answered by ``checking``* and ``noise``, or ``failed``."""
 
 
 class Set(Command, frozen=True):
@@ -106,6 +111,7 @@ AnyCommand = (
     | Check
     | MeasureMemory
     | MeasureFloor
+    | MeasureNoise
     | Set
     | Pause
     | Resume

@@ -69,6 +69,14 @@ class Floor(Event, frozen=True):
     drafter_bytes: int
 
 
+class Noise(Event, frozen=True):
+    """The most that rounding changes the lead of a token, its logit minus the largest of the others, as it
+    was measured on this model and device: 0 where modes are to agree token for token, None where it could
+    not be measured."""
+
+    lead: float | None
+
+
 class Loaded(Event, frozen=True):
     target: ModelInfo
     drafter: ModelInfo | None
@@ -377,6 +385,7 @@ AnyEvent = (
     | Finding
     | MemoryUse
     | Floor
+    | Noise
     | Failed
     | Lane
 )

@@ -39,6 +39,7 @@ from engine.commands import (
     Load,
     MeasureFloor,
     MeasureMemory,
+    MeasureNoise,
     Pause,
     Quit,
     Race,
@@ -91,8 +92,11 @@ class EventPipe:
 class Job:
     """Something that takes a while and was asked for, and the reins of it if it is an answer."""
 
-    command: Load | Generate | Race | Check | MeasureMemory | MeasureFloor
+    command: Load | Generate | Race | Check | MeasureMemory | MeasureFloor | MeasureNoise
     control: Control = field(default_factory=Control)
+
+
+TASKS = Load | Generate | Race | Check | MeasureMemory | MeasureFloor | MeasureNoise
 
 
 class Worker:
@@ -140,7 +144,7 @@ class Worker:
                 if isinstance(command, Quit):
                     break
                 with self._lock:
-                    if isinstance(command, Load | Generate | Race | Check | MeasureMemory | MeasureFloor):
+                    if isinstance(command, TASKS):
                         job = Job(command)
                         if isinstance(command, Generate) and command.paused:
                             job.control.pause()
@@ -174,6 +178,8 @@ class Worker:
                 from engine.floor import measure_floor
 
                 self._emit(measure_floor(loaded(self._pair)))
+            case MeasureNoise():
+                self._noise(job.control)
 
     def _join(self, settings: LoadSettings) -> None:
         settings.check()
@@ -197,11 +203,24 @@ class Worker:
 
     def _race(self, command: Race, control: Control) -> None:
         pair = loaded(self._pair)
+        from engine.lead_noise import before_the_end, measured
         from engine.race import race
 
-        for lane, event in race(pair, command.messages, command.lanes, control=control):
-            told = self._failure(event) if isinstance(event, Exception) else event
-            self._emit(Lane(t=time.monotonic() - self._job_started, lane=lane, event=told))
+        events = race(pair, command.messages, command.lanes, control=control)
+        for told in before_the_end(events, len(command.lanes), measured(pair, control)):
+            if not isinstance(told, tuple):
+                self._emit(told)
+                continue
+            lane, event = told
+            shown = self._failure(event) if isinstance(event, Exception) else event
+            self._emit(Lane(t=time.monotonic() - self._job_started, lane=lane, event=shown))
+
+    def _noise(self, control: Control) -> None:
+        pair = loaded(self._pair)
+        from engine.lead_noise import measured
+
+        for event in measured(pair, control):
+            self._emit(event)
 
     def _check(self, command: Check, control: Control) -> None:
         pair = loaded(self._pair)

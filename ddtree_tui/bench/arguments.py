@@ -87,8 +87,8 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
         "--tie-gap",
         type=number("tie gap"),
         metavar="G",
-        help="top-1/top-2 logit gap up to which another token is a numerical tie "
-        "(default 0 in float32 and float64, 0.03 in float16, 0.25 in bfloat16)",
+        help="change of a token's logit against the others up to which another one is a numerical tie "
+        "(default what rounding changes as measured; on a CPU 0 in float32 and float64)",
     )
     output = parser.add_argument_group("output")
     add(

@@ -21,8 +21,8 @@ class BenchOptions:
         files: prompt files; none takes the demo pair's held-out questions.
         wrap: the user's message around a prompt, with ``{prompt}`` in it, or None.
         limit: most prompts of each file; 0 takes all.
-        tie_gap: the target's gap up to which two different tokens count as a numerical tie; None takes
-            what the dtype explains.
+        tie_gap: the change of a token's lead up to which another token counts as a numerical tie; None takes
+            what is measured on this model and device.
         baseline: numbers to compare with, or None.
         floor: also measure the bandwidth floor.
         out: the file for all results, or None; the work file for going on lies beside it.

@@ -68,7 +68,9 @@ def results_of(options: BenchOptions, work: WorkFile, *, complete: bool) -> Resu
     measurements = work.measurements
     tie_gap = options.tie_gap
     if tie_gap is None:
-        tie_gap = TIE_GAPS.get(session.loaded.target.dtype, 0.0)
+        usual = TIE_GAPS.get(session.loaded.target.dtype, 0.0)
+        measured = work.noise.lead if work.noise is not None else None
+        tie_gap = usual if measured is None else measured
     return Results(
         command=("ddtree-tui", *options.command),
         complete=complete,

@@ -13,11 +13,23 @@ from ddtree_tui.bench.measurement import Failure, Key, Recorder
 from ddtree_tui.bench.options import BenchOptions
 from ddtree_tui.bench.progress import BenchProgress
 from ddtree_tui.bench.prompts import Prompt
-from ddtree_tui.bench.work_file import FloorLine, Session, WorkFile
+from ddtree_tui.bench.work_file import FloorLine, NoiseLine, Session, WorkFile
 from ddtree_tui.engine_process import EngineProcess
-from engine.commands import AnyCommand, Generate, Load, MeasureFloor, MeasureMemory
+from engine.commands import AnyCommand, Generate, Load, MeasureFloor, MeasureMemory, MeasureNoise
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Floor, Loaded, Loading, MemoryUse, Prefilled, Round
+from engine.events import (
+    AnyEvent,
+    Checking,
+    Failed,
+    Finished,
+    Floor,
+    Loaded,
+    Loading,
+    MemoryUse,
+    Noise,
+    Prefilled,
+    Round,
+)
 
 WARM_UP_TOKENS = 32
 
@@ -116,6 +128,8 @@ class Runner:
         self._warm_up(jobs)
         if options.floor:
             self._measure_floor()
+        if options.tie_gap is None and any(job.way.mode == "ar" for job in jobs):
+            self._measure_noise()
         self._progress.begin(done, done + len(jobs))
         for job in jobs:
             self._measure(job, session)
@@ -162,6 +176,17 @@ class Runner:
                 case Failed():
                     self._raise_unless_of_the_answer(event)
                     self._progress.say(f"The bandwidth could not be measured: {event.message}")
+
+    def _measure_noise(self) -> None:
+        for event in self._ask(MeasureNoise()):
+            match event:
+                case Checking():
+                    self._progress.stage(event.stage)
+                case Noise():
+                    self._work.add(NoiseLine(noise=event))
+                case Failed():
+                    self._raise_unless_of_the_answer(event)
+                    self._progress.say(f"The noise of the kernels could not be measured: {event.message}")
 
     def _measure(self, job: Job, session: int) -> None:
         self._memory()  # starts the peak anew
@@ -231,5 +256,5 @@ class Runner:
             if isinstance(item, int):
                 raise SignalledError(item)
             yield item
-            if isinstance(item, Loaded | Finished | MemoryUse | Floor | Failed):
+            if isinstance(item, Loaded | Finished | MemoryUse | Floor | Noise | Failed):
                 return

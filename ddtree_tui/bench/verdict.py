@@ -13,8 +13,9 @@ _T = TypeVar("_T")
 Kind = Literal["same", "tie", "defect", "unjudged"]
 
 TIE_GAPS = {"float64": 0.0, "float32": 0.0, "float16": 0.03, "bfloat16": 0.25}
-"""Two steps of the dtype at logits between 16 and 32: what another order of summing may change. In float32
-and float64 the modes are expected to agree token for token, so there is no tie to appeal to."""
+"""Where it was not measured, how much another order of summing may change a lead (``engine.divergence``): two
+steps of the dtype at logits between 16 and 32. In float32 and float64 the modes are expected to agree token
+for token, so there is no tie to appeal to."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,15 +39,16 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """``same``; ``tie``: the target itself was undecided there; ``defect``: it was not; ``unjudged``: sampled
-    text, or the first token, of which events tell no gap, in a dtype that has ties."""
+    """``same``; ``tie``: rounding explains it; ``defect``: it does not; ``unjudged``: sampled text, or the
+    first token, of which events tell no gap, in a dtype that has ties."""
 
     kind: Kind
     difference: Difference | None = None
 
 
 def judge(answer: Measurement, ar: Measurement, tie_gap: float) -> Verdict:
-    """Compare an answer with ``ar``'s to the same prompt, condition and seed.
+    """Compare an answer with ``ar``'s to the same prompt, condition and seed. ``tie_gap``: how much rounding
+    changes a lead.
 
     Where sampling decided, the gap of the logits does not say how close the choice was: with a tie gap of 0
     any difference is a defect still, otherwise it is not judged.
@@ -62,10 +64,12 @@ def judge(answer: Measurement, ar: Measurement, tie_gap: float) -> Verdict:
 def _kind(difference: Difference, tie_gap: float, *, sampled: bool) -> Kind:
     if tie_gap == 0:
         return "defect"
-    seen = [gap for gap in (difference.ar_gap, difference.gap) if gap is not None]
-    if sampled or not seen:
+    if difference.ar_id is None or difference.id is None:  # one has ended: no lead explains that
+        return "defect"
+    if sampled or difference.ar_gap is None or difference.gap is None:
         return "unjudged"
-    return "tie" if min(seen) <= tie_gap else "defect"
+    # The token that ar chose led by ar_gap there and trails by gap here.
+    return "tie" if difference.ar_gap + difference.gap <= tie_gap else "defect"
 
 
 def find_difference(answer: Measurement, ar: Measurement) -> Difference | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from ddtree_tui.bench.measurement import Failure, Key, Measurement, key
 from engine.errors import EngineError
-from engine.events import Floor, Loaded
+from engine.events import Floor, Loaded, Noise
 from engine.settings import DecodeSettings, LoadSettings
 
 VERSION = 1
@@ -34,7 +34,13 @@ class FloorLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     floor: Floor
 
 
-Line = Session | Measurement | Failure | FloorLine
+class NoiseLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="noise"):
+    """How much rounding changes leads, as the last session measured it."""
+
+    noise: Noise
+
+
+Line = Session | Measurement | Failure | FloorLine | NoiseLine
 _DECODER = msgspec.json.Decoder(Line)
 
 
@@ -57,6 +63,7 @@ class WorkFile:
         self.sessions: list[Session] = []
         self.results: dict[Key, Measurement | Failure] = {}
         self.floor: Floor | None = None
+        self.noise: Noise | None = None
         self._fd: int | None = None
         if path is not None:
             try:
@@ -168,6 +175,8 @@ class WorkFile:
                 self.sessions.append(line)
             case FloorLine():
                 self.floor = line.floor
+            case NoiseLine():
+                self.noise = line.noise
             case _:
                 self.results[key(line)] = line
 

@@ -113,7 +113,8 @@ class _Command:
         elif self.race is not None and time.monotonic() >= self._told_at + STATUS_SECONDS:
             self._told_at = time.monotonic()
             lanes = "   ".join(f"{lane.name}: {len(lane.ids)}" for lane in self.race.lanes)
-            self.status.show(f"{lanes} tokens")
+            doing = "   measuring rounding" if self.race.measuring else ""
+            self.status.show(f"{lanes} tokens{doing}")
 
 
 def options_prompt(options: RaceOptions) -> str:
@@ -182,6 +183,7 @@ def _lane_json(race: Race, lane: Lane, comparison: Comparison | None) -> dict[st
             "result": comparison.kind,
             "divergence": asdict(comparison.where) if comparison.where else None,
             "noise": comparison.noise,
+            "noise_measured": comparison.measured,
             "explanation": explanation(comparison),
         }
     return told

@@ -37,7 +37,7 @@ class Comparison:
             order of summing changes explains the difference; ``defect``: it does not; ``naive``: verified
             wrongly on purpose; ``planted``: decoded with a fault; ``sampled``: drawn tokens, of which logits
             do not tell how close they were; ``alone``: there is nothing to compare with.
-        noise: how much a lead of logits may change by itself in this dtype.
+        noise: how much a lead of logits may change by itself: ``measured`` here, or usual in this dtype.
     """
 
     lane: Lane
@@ -45,6 +45,7 @@ class Comparison:
     kind: Kind
     where: Divergence | None = None
     noise: float = 0.0
+    measured: bool = False
 
 
 def compare(race: Race, lane: Lane) -> Comparison | None:
@@ -63,8 +64,9 @@ def compare(race: Race, lane: Lane) -> Comparison | None:
     stopped = (rival if where.ar_id is None else lane) if None in (where.ar_id, where.id) else None
     if stopped is not None and not stopped.complete:
         return Comparison(lane, rival, "so far")
-    noise = TIE_GAPS.get(race.loaded.target.dtype, 0.0)
-    return Comparison(lane, rival, _kind(lane, rival, where, noise), where, noise)
+    measured = race.noise is not None
+    noise = race.noise if race.noise is not None else TIE_GAPS.get(race.loaded.target.dtype, 0.0)
+    return Comparison(lane, rival, _kind(lane, rival, where, noise), where, noise, measured)
 
 
 def _rival(race: Race, lane: Lane) -> Lane | None:
@@ -109,11 +111,12 @@ def explanation(comparison: Comparison) -> str:
 
 
 def _reason(comparison: Comparison) -> str:
+    source = "as measured here" if comparison.measured else "as is usual in this dtype"
     match comparison.kind:
         case "tie":
             return (
-                f"Another order of summing changes it by up to {comparison.noise:g} in this dtype: the "
-                "target was undecided, a numerical tie. Behind it the texts are different ones."
+                f"Another order of summing changes it by up to {comparison.noise:.4g}, {source}: the target "
+                " was undecided, a numerical tie. Behind it the texts are different ones."
             )
         case "naive":
             return "Naive verification is wrong on such targets: the text is not the target's own."
@@ -122,7 +125,8 @@ def _reason(comparison: Comparison) -> str:
         case "sampled":
             return "The tokens were drawn: logits do not tell how close that was."
     if comparison.noise:
-        return f"Another order of summing changes it by up to {comparison.noise:g} only: this is a defect."
+        most = f"{comparison.noise:.4g}, {source}"
+        return f"Another order of summing changes it by no more than {most}: this is a defect."
     return "In this dtype all modes are to agree token for token: this is a defect."
 
 

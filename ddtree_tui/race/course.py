@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ddtree_tui.race.lanes import lane_name
 from ddtree_tui.run import Answer, Session
 from engine import events
-from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round
+from engine.events import AnyEvent, Checking, Failed, Finished, Loaded, Noise, Prefilled, Round
 from engine.settings import DecodeSettings
 
 SHORTEST_TRACK = 32
@@ -71,6 +71,8 @@ class Race:
 
     Attributes:
         failed: why there is no race: nothing was decoded, or the engine has ended.
+        noise: how much rounding changes leads here; None where it was not measured.
+        measuring: it is being measured.
     """
 
     def __init__(self, prompt: str, lanes: Sequence[DecodeSettings], loaded: Loaded) -> None:
@@ -78,12 +80,18 @@ class Race:
         self.loaded = loaded
         self.lanes = [Lane(number, prompt, settings, loaded) for number, settings in enumerate(lanes)]
         self.failed: Failed | None = None
+        self.noise: float | None = None
+        self.measuring = False
 
     def apply(self, event: AnyEvent) -> bool:
         """Take in one event; whether it is of this race."""
         match event:
             case events.Lane() if 0 <= event.lane < len(self.lanes):
                 self.lanes[event.lane].apply(event.event)
+            case Checking():
+                self.measuring = True
+            case Noise():
+                self.noise, self.measuring = event.lead, False
             case Failed():
                 self.failed = event
                 for lane in self.lanes:

@@ -114,6 +114,7 @@ class RaceScreen(LiveScreen[str]):
             view.show()
         steward = controller.steward
         state = "stopping" if steward.stopping else "paused" if steward.paused else ""
+        state = state or ("measuring rounding" if self.race.measuring else "")
         self.query_one(RaceTitle).show("" if self.race.over else state)
         if self.race.over and self._compared is None:
             self._compared = comparisons(self.race)

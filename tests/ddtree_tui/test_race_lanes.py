@@ -24,10 +24,12 @@ from ddtree_tui.race.table import COLUMNS, aligned, comparisons, rows
 from engine.errors import EngineError
 from engine.events import (
     AnyEvent,
+    Checking,
     Failed,
     Finished,
     Lane,
     Nodes,
+    Noise,
     Prefilled,
     Round,
     StageTimes,
@@ -270,6 +272,19 @@ def test_a_tie_is_what_the_dtype_can_change(dtype: str, gap: float, kind: str) -
     assert found == kind
     assert "chosen in round 1, at node 0)" in told
     assert ("numerical tie" in told) == (kind == "tie")
+
+
+@pytest.mark.parametrize(("noise", "kind"), [(0.5, "tie"), (0.3, "defect"), (0.0, "defect"), (None, "tie")])
+def test_a_tie_is_what_was_measured_here(noise: float | None, kind: str) -> None:
+    race = raced([AR, ("chain", [[QUICK, DOG], [FOX, END]])], dtype="bfloat16", gap=0.2 if noise else 0.1)
+    assert race.apply(Checking(stage="x", done=0, total=1))
+    assert race.measuring
+    assert race.apply(Noise(lead=noise))
+    assert not race.measuring
+    found = compare(race, race.lanes[1])
+    assert found is not None
+    assert found.kind == kind
+    assert ("as measured here" in explanation(found)) == bool(noise)
 
 
 def test_where_in_a_round_it_was_chosen() -> None:

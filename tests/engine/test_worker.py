@@ -18,6 +18,7 @@ from engine.commands import (
     Load,
     MeasureFloor,
     MeasureMemory,
+    MeasureNoise,
     Pause,
     Quit,
     Race,
@@ -234,7 +235,7 @@ def test_a_fresh_answer_forgets_the_conversation(worker):
     assert "forgotten" in worker.log.read_text()
 
 
-@pytest.mark.parametrize("command", [MeasureMemory(), MeasureFloor()])
+@pytest.mark.parametrize("command", [MeasureMemory(), MeasureFloor(), MeasureNoise()])
 def test_measuring_without_a_model_is_refused(worker, command):
     worker.tell(command)
     assert worker.event("failed")["error"] == "not_loaded"

@@ -15,7 +15,7 @@ import time
 import zlib
 from pathlib import Path
 
-from engine.commands import Generate, Load, MeasureFloor, MeasureMemory, decode_command
+from engine.commands import Generate, Load, MeasureFloor, MeasureMemory, MeasureNoise, decode_command
 from engine.events import (
     AnyEvent,
     Failed,
@@ -25,6 +25,7 @@ from engine.events import (
     MemoryUse,
     ModelInfo,
     Nodes,
+    Noise,
     Prefilled,
     Round,
     StageTimes,
@@ -64,7 +65,7 @@ class Script:
         return self.decode(settings, text_of(prompt, settings, settings.max_new_tokens))
 
     def decode(self, settings: DecodeSettings, text: list[int]) -> None:
-        if self.fault == "differs" and settings.mode == "chain" and len(text) > 5:
+        if "differs" in self.fault and settings.mode == "chain" and len(text) > 5:
             text[5] = 7
         emit(
             Prefilled(
@@ -162,6 +163,8 @@ def main() -> None:
                     script.answer(command)
                 case MeasureMemory():
                     emit(MemoryUse(of="process", bytes=2**20, peak_bytes=3 * 2**20))
+                case MeasureNoise():
+                    emit(Noise(lead=0.25 if "noisy" in script.fault else None))
                 case MeasureFloor():
                     emit(Floor(bytes_per_second=1e9, target_bytes=5_000_000, drafter_bytes=1_000_000))
 

@@ -46,9 +46,9 @@ def test_a_difference_says_where_and_how_close_it_was():
 @pytest.mark.parametrize(
     ("gap", "tie_gap", "temperature", "kind"),
     [
-        (0.2, 0.25, 0.0, "tie"),
-        (0.25, 0.25, 0.0, "tie"),
-        (0.3, 0.25, 0.0, "defect"),
+        (0.1, 0.25, 0.0, "tie"),
+        (0.125, 0.25, 0.0, "tie"),
+        (0.13, 0.25, 0.0, "defect"),  # both sides: the lead has changed by 0.26
         (0.0, 0.0, 0.0, "defect"),
         (0.2, 0.25, 0.8, "unjudged"),
         (0.2, 0.0, 0.8, "defect"),
@@ -58,6 +58,11 @@ def test_a_verdict_depends_on_the_gap_where_the_choice_was_greedy(gap, tie_gap, 
     ours, theirs = texts([1, 2, 3], [1, 2, 4], gap, condition=Condition(temperature=temperature))
     assert judge(ours, theirs, tie_gap).kind == kind
     assert judge(theirs, theirs, tie_gap).kind == "same"
+
+
+def test_no_lead_explains_that_one_text_ends():
+    ours, theirs = texts([1, 2, 3], [1, 2], 0.0)
+    assert judge(ours, theirs, 0.25).kind == judge(theirs, ours, 0.25).kind == "defect"
 
 
 def test_a_first_token_has_no_gap_to_judge_by():
