@@ -27,6 +27,7 @@ from engine.events import (
     Loaded,
     Loading,
     MemoryUse,
+    Noise,
     Prefilled,
     Round,
     StageTimes,
@@ -70,7 +71,7 @@ def check_event(event: AnyEvent) -> None:
             check_event(event.event)
         case Finding():
             _check_numbers(event.round)
-        case Loading() | Loaded() | Floor() | Divergence() | MemoryUse() | Checking() | Checked():
+        case Loading() | Loaded() | Floor() | Noise() | Divergence() | MemoryUse() | Checking() | Checked():
             _check_numbers(event)
 
 

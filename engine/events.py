@@ -16,7 +16,7 @@ ids are ``UNKNOWN_ID``, lists of probabilities, ranks and gaps per node or row a
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -399,22 +399,7 @@ class _Head(msgspec.Struct):
 _HEAD = msgspec.json.Decoder(_Head)
 _EVENT = msgspec.json.Decoder(AnyEvent)
 _ENCODER = msgspec.json.Encoder()
-_KNOWN = {
-    "loading",
-    "loaded",
-    "tokens",
-    "prefilled",
-    "round",
-    "finished",
-    "divergence",
-    "checking",
-    "checked",
-    "finding",
-    "memoryuse",
-    "floor",
-    "failed",
-    "lane",
-}
+_KNOWN = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
 
 
 def encode_event(event: AnyEvent) -> bytes:
