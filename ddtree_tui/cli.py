@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ddtree_tui import exit_codes
-from ddtree_tui.arguments import build_parser, refuse_unknown_options
+from ddtree_tui.arguments import build_parser
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
 from ddtree_tui.check.options import CheckOptions
@@ -39,6 +39,7 @@ from ddtree_tui.server.arguments import serve_options
 from ddtree_tui.server.options import ServeOptions
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.torchrun import is_follower, take_part
+from ddtree_tui.usage import refuse_unknown_options
 from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings, Message
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ddtree_tui.arguments import build_parser, option_names
+from ddtree_tui.arguments import build_parser
 from ddtree_tui.glyphs import LEGEND
+from ddtree_tui.usage import option_names
 from engine.events import AnyEvent
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ddtree_tui import cli
-from ddtree_tui.arguments import build_parser, option_names
+from ddtree_tui.arguments import build_parser
+from ddtree_tui.usage import option_names
 
 PAGE = (Path(__file__).parents[3] / "docs" / "server.md").read_text(encoding="utf-8")
 
