@@ -23,18 +23,21 @@ class Account:
 
     Args:
         seconds: that loading took, which are run time too.
+
+    Attributes:
+        spent: seconds so far.
     """
 
     def __init__(self, seconds: float) -> None:
         self._earned = SHARE * seconds
-        self._spent = 0.0
+        self.spent = 0.0
         self._pass_seconds: float | None = None
         self._token_seconds: float | None = None
 
     @property
     def credit(self) -> float:
         """Seconds that may be spent now; negative after an overrun."""
-        return self._earned - self._spent
+        return self._earned - self.spent
 
     def earn(self, seconds: float) -> None:
         """Count the time of an answer."""
@@ -47,7 +50,7 @@ class Account:
         try:
             yield
         finally:
-            self._spent += time.perf_counter() - began
+            self.spent += time.perf_counter() - began
 
     def expect(self, pass_seconds: float, token_seconds: float) -> None:
         """What to reckon with until something is measured."""

@@ -115,4 +115,4 @@ def test_one_account_for_all_answers() -> None:
         sampled(pair, max_new_tokens=20)
     account = account_of(pair)
     assert account._earned > before
-    assert account._spent < account._earned + 1
+    assert account.spent < account._earned + 1
