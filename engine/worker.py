@@ -8,11 +8,7 @@ included, goes to the log file, so that nothing but events reaches standard outp
 from __future__ import annotations
 
 import argparse
-import contextlib
-import ctypes
 import faulthandler
-import fcntl
-import io
 import logging
 import os
 import queue
@@ -51,41 +47,16 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Lane, Loaded, Loading, encode_event
+from engine.events import AnyEvent, Failed, Lane, Loaded, Loading
+from engine.failures import failed_event, is_device_failure, is_out_of_memory
 from engine.settings import LoadSettings
+from engine.streams import EventPipe, die_with, take_over_streams
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
     from engine.pair import Pair
     from engine.ranks import Ranks
 
-PIPE_BYTES = 2**20
-"""Room for a few rounds of the largest trees, so that a reader that paints does not stall decoding."""
-
-_PR_SET_PDEATHSIG = 1
-
 log = logging.getLogger("engine.worker")
-
-
-class EventPipe:
-    """Writes events to a file descriptor, one line each; without a reader the process ends."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._lock = threading.Lock()
-        with contextlib.suppress(OSError, AttributeError):  # Linux only, and only for pipes
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-
-    def emit(self, event: AnyEvent) -> None:
-        rest = memoryview(encode_event(event) + b"\n")
-        with self._lock:
-            while rest:
-                try:
-                    rest = rest[os.write(self._fd, rest) :]
-                except OSError:
-                    log.info("nobody reads the events any more: exiting")
-                    os._exit(0)
 
 
 @dataclass(frozen=True)
@@ -315,53 +286,6 @@ def with_floor(pair: Pair) -> Loaded:
     return pair.info
 
 
-def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:
-    """What to tell the user about ``error``, ``seconds`` after the job started."""
-    if isinstance(error, EngineError):
-        return Failed(t=seconds, error=error.kind, message=error.message, hint=error.hint, detail=detail)
-    if is_out_of_memory(error):
-        return Failed(
-            t=seconds,
-            error="out_of_memory",
-            message="There is not enough memory for this.",
-            hint="Close other programs on the device, or choose a smaller --budget, a shorter prompt, "
-            "--dtype bfloat16 or a smaller model.",
-            detail=detail,
-        )
-    if is_lost_rank(error):
-        return Failed(
-            t=seconds,
-            error="rank_lost",
-            message="Another of the processes that hold the target together ended or does not answer.",
-            hint=f"The log says why: {log_path}",
-            detail=detail,
-        )
-    return Failed(
-        t=seconds,
-        error="internal",
-        message=f"The engine failed unexpectedly ({type(error).__name__}).",
-        hint=f"Please report it with the log: {log_path}",
-        detail=detail,
-    )
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    torch = sys.modules.get("torch")
-    if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)  # CPU allocator
-
-
-def is_device_failure(error: Exception) -> bool:
-    """Whether this is a CUDA error after which every other call fails too (an illegal access, ...)."""
-    return isinstance(error, RuntimeError) and not is_out_of_memory(error) and "CUDA error:" in str(error)
-
-
-def is_lost_rank(error: Exception) -> bool:
-    """Whether this comes from an exchange between processes, of torch's backends on CPUs and GPUs."""
-    return isinstance(error, RuntimeError) and ("gloo" in str(error) or "NCCL" in str(error))
-
-
 def _apply(command: AnyCommand, control: Control) -> None:
     match command:
         case Set(settings=settings):
@@ -381,48 +305,6 @@ def _apply(command: AnyCommand, control: Control) -> None:
             log.warning("%s does not apply to an answer", command)
 
 
-def _die_with(parent: int) -> None:
-    """Have the kernel kill this process when ``parent`` dies (Linux; elsewhere end of input must do)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before the kernel was asked
-            os._exit(0)
-
-
-class _Log(io.FileIO):
-    """The log as libraries print to it: a full disk costs lines, never the answer under way."""
-
-    def write(self, data: ReadableBuffer, /) -> int:
-        with contextlib.suppress(OSError):
-            super().write(data)
-        return memoryview(data).nbytes
-
-
-def _log_stream(fd: int) -> io.TextIOWrapper:
-    raw = _Log(fd, "w", closefd=False)
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True
-    )
-
-
-def _take_over_streams(log_path: Path) -> tuple[int, int]:
-    """Keep the pipes for commands and events to ourselves; returns their file descriptors.
-
-    Afterwards descriptors 1 and 2 are the log and 0 is empty, so that no library, whatever it prints
-    or reads, can touch either pipe.
-    """
-    commands_fd, events_fd = os.dup(0), os.dup(1)
-    log_fd = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    null_fd = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null_fd, 0)
-    os.dup2(log_fd, 1)
-    os.dup2(log_fd, 2)
-    os.close(log_fd)
-    os.close(null_fd)
-    sys.stdout, sys.stderr = _log_stream(1), _log_stream(2)
-    return commands_fd, events_fd
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the worker; started by the app, not by hand."""
     parser = argparse.ArgumentParser(prog="python -m engine.worker", description=__doc__)
@@ -433,9 +315,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides what Ctrl-C means
-    commands_fd, events_fd = _take_over_streams(arguments.log)
+    commands_fd, events_fd = take_over_streams(arguments.log)
     if arguments.parent is not None or arguments.ranks is not None:
-        _die_with(arguments.parent or os.getppid())
+        die_with(arguments.parent or os.getppid())
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.DEBUG if arguments.debug else logging.INFO,

@@ -28,8 +28,8 @@ from engine.commands import (
     encode_command,
 )
 from engine.errors import EngineError
+from engine.failures import failed_event, is_device_failure, is_lost_rank, is_out_of_memory
 from engine.settings import DecodeSettings, LoadSettings
-from engine.worker import failed_event, is_device_failure, is_lost_rank, is_out_of_memory
 
 STAND_IN = """
     import contextlib, os, sys, time, types

@@ -1,0 +1,56 @@
+"""What to tell the user about an exception, and which of them need another process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from engine.errors import EngineError
+from engine.events import Failed
+
+
+def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:
+    """What to tell the user about ``error``, ``seconds`` after the job started."""
+    if isinstance(error, EngineError):
+        return Failed(t=seconds, error=error.kind, message=error.message, hint=error.hint, detail=detail)
+    if is_out_of_memory(error):
+        return Failed(
+            t=seconds,
+            error="out_of_memory",
+            message="There is not enough memory for this.",
+            hint="Close other programs on the device, or choose a smaller --budget, a shorter prompt, "
+            "--dtype bfloat16 or a smaller model.",
+            detail=detail,
+        )
+    if is_lost_rank(error):
+        return Failed(
+            t=seconds,
+            error="rank_lost",
+            message="Another of the processes that hold the target together ended or does not answer.",
+            hint=f"The log says why: {log_path}",
+            detail=detail,
+        )
+    return Failed(
+        t=seconds,
+        error="internal",
+        message=f"The engine failed unexpectedly ({type(error).__name__}).",
+        hint=f"Please report it with the log: {log_path}",
+        detail=detail,
+    )
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    torch = sys.modules.get("torch")
+    if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)  # CPU allocator
+
+
+def is_device_failure(error: Exception) -> bool:
+    """Whether this is a CUDA error after which every other call fails too (an illegal access, ...)."""
+    return isinstance(error, RuntimeError) and not is_out_of_memory(error) and "CUDA error:" in str(error)
+
+
+def is_lost_rank(error: Exception) -> bool:
+    """Whether this comes from an exchange between processes, of torch's backends on CPUs and GPUs."""
+    return isinstance(error, RuntimeError) and ("gloo" in str(error) or "NCCL" in str(error))
