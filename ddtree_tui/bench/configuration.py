@@ -6,24 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ddtree_tui.budget import AUTO
-from engine.settings import AUTO_BUDGET, DecodeSettings, Mode
+from engine.settings import DecodeSettings, Mode
 
 
 class Configuration(msgspec.Struct, frozen=True, order=True):
-    """A way of decoding. ``budget``: 0 unless the mode is ``tree``, and where the engine chooses it."""
+    """A way of decoding. ``budget``: 0 unless the mode is ``tree``."""
 
     mode: Mode
     budget: int = 0
 
     @property
     def name(self) -> str:
-        return f"tree({AUTO if self.auto else self.budget})" if self.mode == "tree" else self.mode
-
-    @property
-    def auto(self) -> bool:
-        """Whether the engine chooses the budget round by round."""
-        return self.mode == "tree" and self.budget == 0
+        return f"tree({self.budget})" if self.mode == "tree" else self.mode
 
 
 class Condition(msgspec.Struct, frozen=True, order=True):
@@ -45,11 +39,9 @@ AR, CHAIN = Configuration("ar"), Configuration("chain")
 
 
 def all_configurations(modes: Sequence[str], budgets: Sequence[int]) -> list[Configuration]:
-    """The modes in the order ar, chain, tree, the tree at every budget; none twice. Budget 0: the engine's
-    choice, last."""
+    """The modes in the order ar, chain, tree, the tree at every budget; none twice."""
     plain = [way for way in (AR, CHAIN) if way.mode in modes]
-    ascending = sorted(set(budgets), key=lambda budget: (budget == 0, budget))
-    trees = [Configuration("tree", budget) for budget in ascending] if "tree" in modes else []
+    trees = [Configuration("tree", budget) for budget in sorted(set(budgets))] if "tree" in modes else []
     return plain + trees
 
 
@@ -64,8 +56,7 @@ def decode_settings(
     return msgspec.structs.replace(
         common,
         mode=way.mode,
-        budget=way.budget or (AUTO_BUDGET if way.auto else common.budget),
-        auto_budget=way.auto,
+        budget=way.budget or common.budget,
         thinking=condition.thinking,
         temperature=condition.temperature,
         seed=seed,

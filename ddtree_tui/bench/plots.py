@@ -19,8 +19,7 @@ INK, FAINT, PAPER = "#222222", "#dddddd", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Distinguishable for the colour-blind (Okabe and Ito); shapes and labels tell lines apart as well."""
 MARKS = ("circle", "square", "diamond", "triangle")
-DASHES = {"tree": "10 3 2 3", "chain": "7 4", "ar": "2 4"}
-"""Of level lines; of mode tree where the engine chose the budgets."""
+DASHES = {"tree": "", "chain": "7 4", "ar": "2 4"}
 
 
 def plots(results: Results) -> dict[str, bytes]:
@@ -29,7 +28,7 @@ def plots(results: Results) -> dict[str, bytes]:
     if not groups:
         return {}
     where = results.loaded.device
-    over_budget = [group for group in groups if any(row.way.budget for row in group.rows)]
+    over_budget = [group for group in groups if any(row.way.mode == "tree" for row in group.rows)]
     pictures = {"stages.svg": stage_plot(groups, f"Milliseconds a round, on {where}")}
     if over_budget:
         pictures["acceptance.svg"] = line_plot(
@@ -56,9 +55,9 @@ class Scale:
 
 
 def line_plot(groups: Sequence[Group], title: str, number: Callable[[Row], Rate]) -> bytes:
-    """One line per group for the trees, level ones for what has no budget; bars are the 95 % intervals."""
+    """One line per group for the tree, level ones for chain and ar; bars are the 95 % intervals."""
     rows = [row for group in groups for row in group.rows]
-    budgets = sorted({row.way.budget for row in rows if row.way.budget})
+    budgets = sorted({row.way.budget for row in rows if row.way.mode == "tree"})
     low, high = math.log2(budgets[0]), math.log2(budgets[-1])
     pad = 0.25 if high > low else 1.0
     x = Scale(low - pad, high + pad, LEFT, WIDTH - RIGHT)
@@ -74,13 +73,13 @@ def line_plot(groups: Sequence[Group], title: str, number: Callable[[Row], Rate]
         colour, mark = COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]
         _legend(svg, 44 + 18 * place, colour, mark, group.label or "thinking off")
         for row in group.rows:
-            if not row.way.budget:
+            if row.way.mode != "tree":
                 level = y(number(row).value)
                 _line(svg, [(LEFT, level), (WIDTH - RIGHT, level)], colour, DASHES[row.way.mode])
                 _write(svg, WIDTH - RIGHT - 2, level - 4, row.name, "end", colour, 11)
-        trees = [row for row in group.rows if row.way.budget]
+        trees = [row for row in group.rows if row.way.mode == "tree"]
         points = [(x(math.log2(row.way.budget)), y(number(row).value)) for row in trees]
-        _line(svg, points, colour, "")
+        _line(svg, points, colour, DASHES["tree"])
         for (across, down), row in zip(points, trees, strict=True):
             rate = number(row)
             _line(svg, [(across, y(rate.low)), (across, y(rate.high))], colour, "")

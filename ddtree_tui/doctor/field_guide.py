@@ -21,7 +21,7 @@ from ddtree_tui.doctor.drawn_tree import drawn_tree
 from ddtree_tui.doctor.faults_list import AREAS
 from ddtree_tui.doctor.markdown import fenced, plain
 from ddtree_tui.doctor.patient import Patient
-from ddtree_tui.doctor.report import labels_of, make_report
+from ddtree_tui.doctor.report import labels_of, make_report, numbers_of
 from ddtree_tui.doctor.tables import evidence, layer_text, own_text
 from ddtree_tui.doctor.trial import first_affected
 from ddtree_tui.doctor.ways import Way, plantable, way_name
@@ -195,18 +195,16 @@ def _example(cause: Cause, example: Example) -> Iterator[str]:
     yield "| | acceptance length | rounds | tokens | against the target alone |"
     yield "| --- | --- | --- | --- | --- |"
     for name, answer in (("with the fault", sick), ("healthy", healthy)):
-        told_ = make_report(
-            diagnose([]), load=LoadSettings(), loaded=None, lines=[], answers=[answer]
-        ).answers[0]
-        mean = "-" if told_.acceptance is None else f"{told_.acceptance:.2f}"
-        yield f"| {name} | {mean} | {told_.rounds} | {told_.tokens} | {plain(own_text(told_))} |"
+        row = numbers_of(answer)
+        mean = "-" if row.acceptance is None else f"{row.acceptance:.2f}"
+        yield f"| {name} | {mean} | {row.rounds} | {row.tokens} | {plain(own_text(row))} |"
     if layer := layer_text(report.answers[0]):
         yield ""
         yield f"First to leave its tolerance: {plain(layer)}."
     yield ""
     yield from _texts(sick, healthy)
     round_ = example.round
-    if round_ is not None and round_.nodes.ids:
+    if round_ is not None and round_.nodes.ids and cause.area not in ("prompt", "vocabulary"):
         yield ""
         yield f"Round {round_.index + 1} of the sick run:"
         yield ""

@@ -28,6 +28,7 @@ from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.examples import GENERAL_KINDS
 from ddtree_tui.inbox import Inbox
 from ddtree_tui.log_file import new_log_path
+from engine.causes import CAUSES
 from engine.diagnosis.ranking import diagnose
 from engine.events import AnyEvent, Loaded, Round
 from engine.faults.catalogue import FAULTS
@@ -172,13 +173,23 @@ def together(one: str, other: str) -> bool:
     return len(kinds) < 2 and not hidden
 
 
+_ON_TREES = frozenset(
+    {"naive-verify", "conv-siblings", "rope-by-index", "tree-order", "path-not-closed", "wrong-leaf"}
+    | {"drafter-rejected-rows", "stop-in-path", "calibration"}
+)
 HIDES: dict[str, frozenset[str]] = {
     # The whole pass is another: it has no convolution of its own, and one state for all of the tree.
     "naive-verify": frozenset({"conv-siblings", "state-during-verify", "wrong-leaf"}),
     # The features are of other layers altogether.
     "tap-layers": frozenset({"tap-norm"}),
-    # The answer ends in its second round.
-    "not-finite": frozenset({"path-not-closed", "stop-in-path"}),
+    # There are no trees to be wrong about.
+    "speculation-off": _ON_TREES,
+    # What is planted for the text reads the tree's rows in their right order.
+    "tree-order": frozenset({"degenerate-text"}),
+    # The answer ends in its first round.
+    "not-finite": frozenset(
+        cause.name for cause in CAUSES.values() if cause.area in ("drafter", "verify", "commit", "text")
+    ),
 }
 """Fault -> faults of which nothing is left beside it."""
 LEAST_ROUNDS = 3

@@ -59,6 +59,8 @@ def when(cause: CauseReport) -> str:
 def evidence(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Name and value of each number, as people read them."""
     for name, value in numbers.items():
+        if value in (None, "", []):
+            continue
         yield name.replace("_", " "), _shown(value)
 
 

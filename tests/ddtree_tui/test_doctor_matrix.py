@@ -179,7 +179,8 @@ def test_pairs_that_cannot_be_are_left_out() -> None:
 def test_field_guide_has_a_section_for_every_cause() -> None:
     events = conversation(1, rounds=5)
     answer = told(0, Way("subject", DecodeSettings(inject=("wrong-leaf",))), events)
-    example = Example("wrong-leaf", "What [is] this?", answer, answer, diagnose([answer.seen]))
+    healthy = told(0, Way("healthy", DecodeSettings()), events)
+    example = Example("wrong-leaf", "What [is] this?", answer, healthy, diagnose([answer.seen]))
     page = guide({"wrong-leaf": example})
     assert all(f"\n### {name}\n" in page and f"](#{name})" in page for name in CAUSES)
     assert "What \\[is\\] this?" in page
