@@ -66,7 +66,7 @@ class NoText:
     stop_ids: frozenset[int] = frozenset()
     special_ids: frozenset[int] = frozenset()
     think_open_id = think_close_id = None
-    strips_first_space = supports_thinking = False
+    has_template = strips_first_space = supports_thinking = False
 
     def __init__(self, vocab_size: int, length: int) -> None:
         self.vocab_size, self.length = vocab_size, length
