@@ -56,9 +56,9 @@ _ALL = (
     ),
     Cause(
         "tap-norm",
-        "the last layer's output is tapped on the wrong side of the final norm",
+        "a layer's output is tapped on the wrong side of the final norm",
         "The drafter was trained on one of the two; the other differs in scale and direction.",
-        "Tap the last layer where it was trained: after the final norm, transformers' hidden_states[-1].",
+        "Tap the last layer behind the final norm, transformers' hidden_states[-1], and all others before it.",
         "drafter",
     ),
     Cause(

@@ -142,6 +142,9 @@ class Stages:
         return result
 
 
+STAGES = Stages()
+
+
 def decode_round(
     session: Session,
     root_id: int,
@@ -149,7 +152,7 @@ def decode_round(
     sampler: Sampler,
     room: int,
     take: Callable[[int], bool],
-    stages: Stages = Stages(),  # noqa: B008
+    stages: Stages = STAGES,
 ) -> RoundResult:
     """Decode one round and commit it.
 

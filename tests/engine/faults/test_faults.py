@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,6 +23,9 @@ from engine.settings import DecodeSettings
 
 PROMPT = "What is 482 + 319?"
 INSIDE = [name for part in (commits, drafter_block, features, stale, verification) for name in part.PLANTS]
+
+
+Planted = Callable[[str], list[AnyEvent]]
 
 
 def run(pair: Pair, prompt: str = PROMPT, **settings: Any) -> list[AnyEvent]:
@@ -44,6 +49,17 @@ def healthy(demo_pair: Pair) -> list[Round]:
     return rounds(run(demo_pair))
 
 
+@pytest.fixture(scope="module")
+def planted(demo_pair: Pair) -> Planted:
+    """A run with a fault, made once for all tests."""
+
+    @functools.cache
+    def events(name: str) -> list[AnyEvent]:
+        return run(demo_pair, inject=(name,), max_new_tokens=120 if name == "stop-in-path" else 32)
+
+    return events
+
+
 def first_affected(name: str, events: list[AnyEvent]) -> int:
     """Told from the events alone; where they do not tell it, the fault shows in every round."""
     for event in rounds(events):
@@ -56,8 +72,8 @@ def first_affected(name: str, events: list[AnyEvent]) -> int:
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_is_named_first_at_the_first_round_it_touches(demo_pair: Pair, name: str) -> None:
-    events = run(demo_pair, inject=(name,), max_new_tokens=120 if name == "stop-in-path" else 32)
+def test_is_named_first_at_the_first_round_it_touches(planted: Planted, name: str) -> None:
+    events = planted(name)
     found = findings(events)
     assert found, "nothing was noticed"
     assert (found[0].cause, found[0].round) == (name, first_affected(name, events))
@@ -66,16 +82,16 @@ def test_is_named_first_at_the_first_round_it_touches(demo_pair: Pair, name: str
 
 
 @pytest.mark.parametrize("name", [name for name in INSIDE if name not in ("stop-in-path", "not-finite")])
-def test_changes_what_is_computed(demo_pair: Pair, healthy: list[Round], name: str) -> None:
-    planted = rounds(run(demo_pair, inject=(name,)))
-    numbers = [(event.nodes, event.target) for event in planted]
+def test_changes_what_is_computed(planted: Planted, healthy: list[Round], name: str) -> None:
+    numbers = [(event.nodes, event.target) for event in rounds(planted(name))]
     assert numbers[:4] != [(event.nodes, event.target) for event in healthy[:4]]
 
 
-def test_the_pair_decodes_as_before_after_faults(demo_pair: Pair, healthy: list[Round]) -> None:
+def test_the_pair_decodes_as_before_after_faults(
+    demo_pair: Pair, planted: Planted, healthy: list[Round]
+) -> None:
     for name in INSIDE:
-        if FAULTS[name].rounds == "host":
-            run(demo_pair, inject=(name,), max_new_tokens=12)
+        planted(name)
     again = rounds(run(demo_pair))
     assert [(event.nodes, event.target) for event in again] == [
         (event.nodes, event.target) for event in healthy
@@ -94,7 +110,7 @@ def test_the_pair_decodes_as_before_after_faults(demo_pair: Pair, healthy: list[
     ],
 )
 def test_faults_at_once_are_all_named(demo_pair: Pair, names: tuple[str, ...]) -> None:
-    causes = {finding.cause for finding in findings(run(demo_pair, inject=names))}
+    causes = {finding.cause for finding in findings(run(demo_pair, inject=names, max_new_tokens=16))}
     assert causes >= set(names)
 
 
@@ -172,13 +188,13 @@ def test_the_last_layer_before_its_norm_is_told_from_another_layer() -> None:
     assert found[0].evidence == {"layer": 3, "side": "before"}
 
 
-def test_what_was_read_instead_is_told(demo_pair: Pair) -> None:
-    evidence = findings(run(demo_pair, inject=("tap-layers",), max_new_tokens=8))[0].evidence
+def test_what_was_read_instead_is_told(planted: Planted) -> None:
+    evidence = findings(planted("tap-layers"))[0].evidence
     assert (evidence["read"], evidence["named"]) == ([0, 5, 9], [1, 6, 10])
 
 
-def test_a_faulty_answer_goes_on_behind_its_stop(demo_pair: Pair) -> None:
-    finished = run(demo_pair, inject=("stop-in-path",), max_new_tokens=120)[-1]
+def test_a_faulty_answer_goes_on_behind_its_stop(planted: Planted) -> None:
+    finished = planted("stop-in-path")[-1]
     assert isinstance(finished, Finished)
     assert finished.reason == "length"
 
