@@ -58,7 +58,7 @@ _ALL = (
         "tap-norm",
         "a layer's output is tapped on the wrong side of the final norm",
         "The drafter was trained on one of the two; the other differs in scale and direction.",
-        "Tap the last layer behind the final norm, transformers' hidden_states[-1], and all others before it.",
+        "Tap the last layer after the final norm, transformers' hidden_states[-1], and all others before it.",
         "drafter",
     ),
     Cause(

@@ -160,6 +160,7 @@ def decode_round(
         root_id: the last token of the text, not in the caches yet.
         room: most tokens that may be added to the text, at least 1.
         take: appends a token to the text, True when the text ends with it.
+        stages: what builds the tree and walks it.
     """
     clock = Clock(session.target.device)
     position = len(session.ids)
