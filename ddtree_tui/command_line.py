@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ddtree_tui.budget import budget_text
 from engine.events import Loaded, ModelInfo, Prefilled
 from engine.presets import PRESETS
 from engine.settings import QUANTIZATIONS, DecodeSettings, LoadSettings
@@ -29,7 +30,7 @@ def reproducing_command(
         words.append(f"--system={system[0]}")
     load = load or (reported_load(loaded) if loaded is not None else LoadSettings())
     words += _options(load, LoadSettings())
-    words += _options(prefilled.settings, DecodeSettings())
+    words += _decoding(prefilled.settings)
     return shlex.join(words if conversation is not None else [*words, "--", _prompt(prefilled)])
 
 
@@ -62,6 +63,14 @@ def reported_load(loaded: Loaded) -> LoadSettings:
 def _findable(model: ModelInfo) -> str:
     """What --model takes: the name of a preset or on the hub; a folder's own name says nothing."""
     return model.name if model.name in PRESETS or "/" in model.name else model.path
+
+
+def _decoding(settings: DecodeSettings) -> list[str]:
+    plain = msgspec.structs.replace(settings, auto_budget=False)
+    if not settings.auto_budget:
+        return _options(plain, DecodeSettings())
+    plain = msgspec.structs.replace(plain, budget=DecodeSettings().budget)
+    return [f"--budget={budget_text(settings.budget, auto=True)}", *_options(plain, DecodeSettings())]
 
 
 def _options(settings: msgspec.Struct, defaults: msgspec.Struct) -> list[str]:

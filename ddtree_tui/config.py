@@ -37,6 +37,9 @@ class DecodeDefaults(msgspec.Struct, frozen=True, kw_only=True):
     budget: Annotated[int, _says(f"most draft nodes a round, 1 to {MAX_BUDGET}; mode tree only")] = (
         _DECODE.budget
     )
+    auto_budget: Annotated[
+        bool, _says("choose each round's budget for speed, up to the one given; mode tree only")
+    ] = _DECODE.auto_budget
     block_size: Annotated[
         int | None, _says("positions a draft, the root counted; at most, and unless given, the drafter's own")
     ] = _DECODE.block_size

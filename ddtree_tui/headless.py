@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections.abc import Sequence
 from typing import Protocol, TextIO
 
 from ddtree_tui import exit_codes
@@ -13,6 +14,7 @@ from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.escape import escape
 from ddtree_tui.inbox import Inbox
 from ddtree_tui.labels import Labels
+from ddtree_tui.noticed import told
 from ddtree_tui.options import GenerateOptions
 from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
@@ -26,6 +28,7 @@ from engine.events import (
     Checked,
     Checking,
     Failed,
+    Finding,
     Finished,
     Loaded,
     Loading,
@@ -180,6 +183,7 @@ class _TextOutput:
         self._thought = self._answered = 0
         """Characters of thinking and answer written so far."""
         self._thinking_open = False
+        self._findings: list[Finding] = []
         self._at_line_start = True
 
     def show(self, event: AnyEvent) -> None:
@@ -202,6 +206,9 @@ class _TextOutput:
                 self._write_answer(event.text)
                 self._end_line()
                 self._status.summary(event, self._wrong)
+                self._status.findings(self._findings)
+            case Finding():
+                self._findings.append(event)
             case Checking():
                 self._status.show(f"{event.stage}: {event.done} of {event.total} ...")
             case Checked():
@@ -209,6 +216,7 @@ class _TextOutput:
                 self._status.checked(event, self._labels)
             case Failed():
                 self._end_line()
+                self._status.findings(self._findings)
 
     def _push(self, ids: list[int]) -> None:
         for token_id in ids:
@@ -267,6 +275,12 @@ class _Status(StatusLine):
         ]
         parts += wrong
         self.write(f"[{', '.join(parts)}]\n")
+
+    def findings(self, findings: Sequence[Finding]) -> None:
+        """What detectors noticed, a line each."""
+        for finding in findings:
+            if not self._quiet or finding.severity == "defect":
+                self.write(f"[{escape(told(finding))}]\n")
 
     def checked(self, event: Checked, labels: Labels) -> None:
         """The oracle's verdict; with a defect the numbers too."""

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from ddtree_tui.alarm import alarm
 from ddtree_tui.check.text import details, headline
 from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.noticed import told
 from ddtree_tui.plural import counted
 from ddtree_tui.run import Session
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
-from engine.events import AnyEvent, Checked, Failed, Finished, Loaded, Loading, Prefilled, Round
+from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded, Loading, Prefilled, Round
 
 ENDINGS = {
     "stop": "It ended by itself",
@@ -47,6 +48,8 @@ class Narrator:
                     yield f"{alarm(event.settings, hybrid=False)}."
             case Round() if self.rounds:
                 yield self._round(event)
+            case Finding() if event.severity != "note":
+                yield escape(f"Noticed, {told(event)}")
             case Finished():
                 yield from self._finished(event)
             case Checked():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ddtree_tui.budget import AUTO_HELP, BudgetAction
 from ddtree_tui.config import THEME_NAMES
 from ddtree_tui.option_types import add, choice, choices, device, number, whole
 from engine.settings import (
@@ -70,9 +71,10 @@ def add_budget(group: argparse._ActionsContainer) -> None:
     add(
         group,
         "--budget",
-        type=whole("budget", f"from 1 to {MAX_BUDGET}"),
+        action=BudgetAction,
         metavar="N",
-        help=f"most draft nodes a round in mode tree (default {DecodeSettings().budget})",
+        help=f"draft nodes a round in mode tree, 1 to {MAX_BUDGET} (default {DecodeSettings().budget}); "
+        + AUTO_HELP,
     )
 
 

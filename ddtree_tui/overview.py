@@ -18,13 +18,15 @@ class Mark(Enum):
     NEAR_MISS = "near-miss"
     BEYOND = "beyond"
     DIVERGENCE = "divergence"
+    FINDING = "finding"
 
 
-MARKS: dict[Mark, str] = {Mark.NEAR_MISS: "→", Mark.BEYOND: "×", Mark.DIVERGENCE: "≠"}
+MARKS: dict[Mark, str] = {Mark.NEAR_MISS: "→", Mark.BEYOND: "×", Mark.DIVERGENCE: "≠", Mark.FINDING: "!"}
 MARK_MEANINGS: dict[Mark, str] = {
     Mark.NEAR_MISS: "the path ended at a token on the drafter's list",
     Mark.BEYOND: "it ended at one that was not on the list",
     Mark.DIVERGENCE: "a token that the target alone would not write",
+    Mark.FINDING: "something that a detector noticed shows here first",
 }
 
 
@@ -35,12 +37,14 @@ class Overview:
         longest: the largest acceptance length.
         divergent: rounds with a token that the target alone would not have written, ascending.
         lane: what the oracle said of every round.
+        noticed: rounds that something noticed by a detector shows in first, ascending.
     """
 
     def __init__(self) -> None:
         self.longest = 0
         self.divergent: list[int] = []
         self.lane = ComparisonLane()
+        self.noticed: list[int] = []
         self._tokens = array("q", [0])
         self._near = array("q", [0])
         self._beyond = array("q", [0])
@@ -64,15 +68,22 @@ class Overview:
         """Those of rounds ``first`` to ``end - 1`` are looked for anew."""
         self.divergent = [index for index in self.divergent if not first <= index < end]
 
+    def notices(self, index: int) -> None:
+        """Something that a detector noticed shows in round ``index`` first."""
+        if index not in self.noticed:
+            insort(self.noticed, index)
+
     def mean(self, first: int, end: int) -> float:
         """Mean acceptance length of rounds ``first`` to ``end - 1``."""
         return (self._tokens[end] - self._tokens[first]) / (end - first)
 
     def mark(self, first: int, end: int) -> Mark | None:
-        """A divergence if there is one; else how at least half of these rounds have missed."""
-        place = bisect_left(self.divergent, first)
-        if place < len(self.divergent) and self.divergent[place] < end:
-            return Mark.DIVERGENCE
+        """A divergence if there is one, or something noticed; else how at least half of these rounds have
+        missed."""
+        for rounds, mark in ((self.divergent, Mark.DIVERGENCE), (self.noticed, Mark.FINDING)):
+            place = bisect_left(rounds, first)
+            if place < len(rounds) and rounds[place] < end:
+                return mark
         half = (end - first) / 2
         if self._beyond[end] - self._beyond[first] >= half:
             return Mark.BEYOND

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from ddtree_tui import exit_codes
+from ddtree_tui.budget import budget_text, read_budget
 from ddtree_tui.config_file import parsed
 from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
@@ -153,6 +154,13 @@ class PlainLog:
             self._say(f"There is no setting {name}. /settings lists them.")
             return
         try:
+            if setting.name == "budget":
+                self._controller.change(**read_budget(text))
+                settings = self._controller.settings
+                self._say(
+                    f"budget: {budget_text(settings.budget, settings.auto_budget)}, {setting.since.value} on."
+                )
+                return
             value = parsed(setting.field, text.strip())
             self._controller.change(**{setting.name: list(value) if isinstance(value, tuple) else value})
         except EngineError as error:

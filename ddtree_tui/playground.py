@@ -44,7 +44,7 @@ from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
-from ddtree_tui.keys import Key, dialog_safe
+from ddtree_tui.keys import Key, dialog_safe, spelled
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
@@ -55,6 +55,7 @@ from ddtree_tui.screens.sized import SizedScreen
 from ddtree_tui.theme import THEMES, role_defaults
 from ddtree_tui.unknown import UNKNOWN_MODEL, known_settings, recorded_mode
 from ddtree_tui.widgets.draft_tree import DraftTreeView
+from ddtree_tui.widgets.finding_line import FindingLine
 from ddtree_tui.widgets.key_bar import KeyBar
 from ddtree_tui.widgets.knobs import Knob, Knobs
 from ddtree_tui.widgets.prompt import PromptBox
@@ -151,6 +152,7 @@ class PlaygroundApp(
         yield Welcome(examples(self.options.load.model), id="welcome")
         yield RunView(id="run")
         yield Knobs(id="knobs", recorded=self.controller.playback is not None)
+        yield FindingLine(id="finding")
         yield Waiting(id="waiting")
         with Horizontal(id="ask"):
             yield Static("❯ ", id="ask-sign", markup=False)
@@ -288,6 +290,7 @@ class PlaygroundApp(
         main.query_one(RunView).show(
             session, controller.viewpoint, controller.player, live=controller.playback is None
         )
+        main.query_one(FindingLine).show(session.findings_of(controller.shown_answer), self._diagnose_key())
         main.query_one(Waiting).show(controller.waiting)
         main.query_one(Knobs).show(running, known, disabled=controller.playback is not None)
         if controller.playback is not None:
@@ -296,6 +299,10 @@ class PlaygroundApp(
         for screen in self.screen_stack[1:]:
             if isinstance(screen, LiveScreen):
                 screen.show(controller)
+
+    def _diagnose_key(self) -> str:
+        key = next(key for key in self.all_keys() if key.action == "diagnose")
+        return spelled(",".join(key.all_keys()[:1]))
 
     def _paint_replay(self, main: Screen[object], now: float) -> None:
         controller, replay = self.controller, self.options.replay

@@ -278,6 +278,7 @@ class Session:
         if self._target not in (None, event.target.path):  # ids mean something else from here on
             self.vocabulary = SeenVocabulary()
             self.labels = Labels(self.vocabulary)
+            self._early = []
         self._target = event.target.path
         self.loaded, self.loading, self.failed = event, None, None
         self.phase = Phase.READY
@@ -331,8 +332,15 @@ class Session:
         answer = self.answer
         if answer is None or (answer.over and begins_answer(event)):
             self._early.append(event)
-        else:
-            answer.findings.append(event)
+            return
+        answer.findings.append(event)
+        shows = event.round is not None and event.severity != "note"
+        if shows and event.round is not None and 0 <= event.round < len(answer.rounds):
+            self.overview.notices(answer.first_round + event.round)
+
+    def findings_of(self, answer: Answer | None) -> list[Finding]:
+        """What was noticed in an answer; before the first one, in the pair."""
+        return self._early if answer is None else answer.findings
 
     def _finished(self, event: Finished) -> None:
         answer = self.answer

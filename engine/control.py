@@ -11,7 +11,7 @@ import msgspec
 from engine.errors import EngineError
 from engine.settings import MODES, DecodeSettings
 
-LIVE_SETTINGS = frozenset({"budget", "mode", "detail"})
+LIVE_SETTINGS = frozenset({"budget", "auto_budget", "mode", "detail"})
 """Settings that can change between two rounds; the others hold for a whole run."""
 
 

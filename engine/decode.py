@@ -122,6 +122,8 @@ class _Run:
                 yield from self._announce(result.token_ids())
                 event = result.event(self.tally.rounds - 1, settings, self._now())
                 yield event
+                if settings.auto_budget and event.mode == "tree":
+                    self.pair.auto_budget.learn(event)
                 yield from self._observe(each.round(event, result) for each in self.observers)
         except GeneratorExit:
             raise
@@ -141,7 +143,7 @@ class _Run:
             yield from self._device_rounds()
             return
         while self.reason is None:
-            settings = self.control.before_round(self.settings)
+            settings = self._next_settings()
             if settings is None:
                 self.reason = "cancelled"
                 return
@@ -149,6 +151,15 @@ class _Run:
             room, stages = self._room(), self.pair.stages
             result = decode_round(session, root_id, settings, self.sampler, room, self.take, stages)
             yield result, settings
+
+    def _next_settings(self) -> DecodeSettings | None:
+        """Those of the next round, its budget chosen if the engine is to; None ends the run."""
+        settings = self.control.before_round(self.settings)
+        if settings is None or not settings.auto_budget or settings.mode != "tree":
+            return settings
+        target = self.pair.target
+        chosen = torch.tensor([self.pair.auto_budget.choose(settings.budget)], device=target.device)
+        return msgspec.structs.replace(settings, budget=int(target.agree(chosen)))
 
     def _on_device(self) -> bool:
         """The other ways to verify are for looking at, not for speed."""
@@ -166,7 +177,7 @@ class _Run:
         try:
             while self.reason is None or in_flight:
                 if self.reason is None and len(in_flight) < ahead and (not in_flight or self.control.runs):
-                    settings = self.control.before_round(self.settings)
+                    settings = self._next_settings()
                     if settings is None:
                         self.reason = "cancelled"
                     else:

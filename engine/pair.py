@@ -6,13 +6,14 @@ import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from engine.auto_budget import LEVELS, AutoBudget
 from engine.codec import Codec
 from engine.drafter import Drafter
 from engine.events import Finding, Loaded
 from engine.rounds import Stages
 from engine.session import Session
 from engine.static.layers import capturable
-from engine.static.runner import StaticRunner
+from engine.static.runner import BUCKETS, StaticRunner
 from engine.target import Target
 
 
@@ -66,6 +67,11 @@ class Pair:
         from engine.detectors.drafter_choice import surprise_at_easy_text
 
         return surprise_at_easy_text(self)
+
+    @cached_property
+    def auto_budget(self) -> AutoBudget:
+        """What budgets are good here, for ``DecodeSettings.auto_budget``; it learns from answer to answer."""
+        return AutoBudget(BUCKETS if self.on_device else LEVELS)
 
     @property
     def runner(self) -> StaticRunner:

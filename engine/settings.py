@@ -23,6 +23,8 @@ DTYPES: tuple[str, ...] = get_args(DType)
 DEVICE_MAPS = ("auto",)
 QUANTIZATIONS = ("int8", "int4", "bnb-int8", "bnb-nf4")
 MAX_BUDGET = 1024
+AUTO_BUDGET = 256
+"""The largest budget that is chosen where the engine is to choose and nothing else is said."""
 MAX_LANES = 6
 """Of a race."""
 MIN_TEMPERATURE = 1e-6
@@ -85,6 +87,8 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         mode: ``ar`` (no drafting), ``chain`` (the drafter's top-1 path) or ``tree`` (DDTree).
         budget: most draft nodes per round, root excluded; ``tree`` only.
+        auto_budget: choose each round's budget, at most ``budget``, by the tokens per second that it should
+            bring (``engine.auto_budget``).
         verify: ``solve`` (ancestor-masked triangular solve), ``sequential`` (one state per node,
             the slow reference) or ``naive`` (wrong on hybrid targets, for demonstration).
         block_size: drafter block, at most what the drafter was trained with; None takes that.
@@ -92,13 +96,14 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         top_k: 0 is off.
         stop: strings that end the answer; the string itself is not part of it.
         detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` each). Like
-            ``mode`` and ``budget`` it can change between two rounds.
+            ``mode``, ``budget`` and ``auto_budget`` it can change between two rounds.
         oracle: compare the text with the target alone (``engine.oracle``): not, some positions, all of them.
         inject: faults to plant, names of ``engine.causes``: for checking the detectors, and for showing.
     """
 
     mode: Mode = "tree"
     budget: int = 64
+    auto_budget: bool = False
     verify: Verify = "solve"
     block_size: int | None = None
     thinking: bool = False

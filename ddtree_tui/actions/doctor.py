@@ -14,6 +14,7 @@ KEYS = (
         free="D",
     ),
 )
+SHOWS_FIRST = "where it shows first"
 
 
 class DoctorActions(Actions):
@@ -24,4 +25,11 @@ class DoctorActions(Actions):
         if self.controller.shown_answer is None:
             self.notify("There is no run to diagnose.", markup=False, timeout=3)
             return
-        self.push_screen(DiagnosisScreen(self.controller, plain=self.looks.ascii))
+
+        def left(index: int | None) -> None:
+            if index is not None:
+                self.controller.player.stop()
+                self.controller.viewpoint.choose(index, len(self.controller.session.rounds), SHOWS_FIRST)
+                self.changed()
+
+        self.push_screen(DiagnosisScreen(self.controller, plain=self.looks.ascii), left)

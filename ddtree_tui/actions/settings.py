@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from ddtree_tui.actions.base import Actions
+from ddtree_tui.budget import AUTO_HELP, budget_text, read_budget
 from ddtree_tui.config_file import parsed
 from ddtree_tui.doctor.ways import plantable
 from ddtree_tui.keys import Key
@@ -95,10 +96,18 @@ class SettingActions(Actions):
         from ddtree_tui.screens.value import ValueScreen
 
         def apply(text: str) -> None:
-            self.change(knob, parsed(knob.field, text))
+            if name == "budget":
+                self.controller.change(**read_budget(text))
+                self.changed()
+            else:
+                self.change(knob, parsed(knob.field, text))
 
+        value, help_ = typed(knob, self.value(knob)), knob.field.help
+        if name == "budget":
+            settings = self.controller.settings
+            value, help_ = budget_text(settings.budget, settings.auto_budget), f"{help_}; {AUTO_HELP}"
         heading = f"{knob.title}, {knob.since.value} on"
-        self.push_screen(ValueScreen(heading, typed(knob, self.value(knob)), knob.field.help, apply))
+        self.push_screen(ValueScreen(heading, value, help_, apply))
 
     def action_verify(self, backend: str) -> None:
         """Verify the next runs another way."""

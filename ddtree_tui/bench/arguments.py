@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ddtree_tui.bench.configuration import all_conditions, all_configurations, decode_settings
 from ddtree_tui.bench.options import BenchOptions
+from ddtree_tui.budget import AUTO
 from ddtree_tui.option_types import add, choice, number, whole
 from engine.errors import EngineError
 from engine.settings import MAX_BUDGET, MODES, DecodeSettings, LoadSettings
@@ -42,9 +43,10 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     add(
         measured,
         "--budgets",
-        type=_several(whole("budget", f"from 1 to {MAX_BUDGET}")),
+        type=_several(_budget),
         metavar="N,N",
-        help=f"of mode tree, at most {MAX_BUDGET} (default {','.join(map(str, DEFAULT_BUDGETS))})",
+        help=f"of mode tree, at most {MAX_BUDGET}, or auto: chosen round by round for speed "
+        f"(default {','.join(map(str, DEFAULT_BUDGETS))})",
     )
     add(
         measured,
@@ -111,17 +113,17 @@ def bench_options(
     Raises:
         EngineError: ``bad_setting``, ``usage``.
     """
-    names = set(DecodeSettings.__struct_fields__) - {"mode", "budget", "thinking", "temperature", "detail"}
+    varied = {"mode", "budget", "auto_budget", "thinking", "temperature", "detail"}
+    names = set(DecodeSettings.__struct_fields__) - varied
     decode = DecodeSettings(**{name: given[name] for name in names if name in given})
     # The general options, in front of the command, name one value each.
     modes = given.get("modes", [given["mode"]] if "mode" in given else MODES)
-    budgets = given.get("budgets", [given["budget"]] if "budget" in given else DEFAULT_BUDGETS)
+    general = [0 if given["auto_budget"] else given["budget"]] if "budget" in given else DEFAULT_BUDGETS
+    budgets = given.get("budgets", general)
     temperatures = given.get("temperatures", [given.get("temperature", 0.0)])
     thinking = given.get("thinking", False)
     ways = all_configurations(modes, budgets)
     conditions = all_conditions(THINKING.get(thinking, (thinking,)), temperatures)
-    for budget in budgets:
-        DecodeSettings(budget=budget).check()
     for way in ways:
         for condition in conditions:
             decode_settings(decode, way, condition, decode.seed).check()
@@ -144,6 +146,15 @@ def bench_options(
         debug=common["debug"],
         log_path=common["log_path"],
     )
+
+
+def _budget(value: str) -> int:
+    """0 stands for ``auto``."""
+    if value == AUTO:
+        return 0
+    budget = whole("budget", f"from 1 to {MAX_BUDGET}, or {AUTO}")(value)
+    DecodeSettings(budget=budget).check()
+    return budget
 
 
 def _several(read: Callable[[str], _T]) -> Callable[[str], list[_T]]:

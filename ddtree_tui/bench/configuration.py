@@ -6,18 +6,24 @@ from collections.abc import Sequence
 
 import msgspec
 
-from engine.settings import DecodeSettings, Mode
+from ddtree_tui.budget import AUTO
+from engine.settings import AUTO_BUDGET, DecodeSettings, Mode
 
 
 class Configuration(msgspec.Struct, frozen=True, order=True):
-    """A way of decoding. ``budget``: 0 unless the mode is ``tree``."""
+    """A way of decoding. ``budget``: 0 unless the mode is ``tree``, and where the engine chooses it."""
 
     mode: Mode
     budget: int = 0
 
     @property
     def name(self) -> str:
-        return f"tree({self.budget})" if self.mode == "tree" else self.mode
+        return f"tree({AUTO if self.auto else self.budget})" if self.mode == "tree" else self.mode
+
+    @property
+    def auto(self) -> bool:
+        """Whether the engine chooses the budget round by round."""
+        return self.mode == "tree" and self.budget == 0
 
 
 class Condition(msgspec.Struct, frozen=True, order=True):
@@ -39,9 +45,11 @@ AR, CHAIN = Configuration("ar"), Configuration("chain")
 
 
 def all_configurations(modes: Sequence[str], budgets: Sequence[int]) -> list[Configuration]:
-    """The modes in the order ar, chain, tree, the tree at every budget; none twice."""
+    """The modes in the order ar, chain, tree, the tree at every budget; none twice. Budget 0: the engine's
+    choice, last."""
     plain = [way for way in (AR, CHAIN) if way.mode in modes]
-    trees = [Configuration("tree", budget) for budget in sorted(set(budgets))] if "tree" in modes else []
+    ascending = sorted(set(budgets), key=lambda budget: (budget == 0, budget))
+    trees = [Configuration("tree", budget) for budget in ascending] if "tree" in modes else []
     return plain + trees
 
 
@@ -56,7 +64,8 @@ def decode_settings(
     return msgspec.structs.replace(
         common,
         mode=way.mode,
-        budget=way.budget or common.budget,
+        budget=way.budget or (AUTO_BUDGET if way.auto else common.budget),
+        auto_budget=way.auto,
         thinking=condition.thinking,
         temperature=condition.temperature,
         seed=seed,

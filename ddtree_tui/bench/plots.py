@@ -19,7 +19,8 @@ INK, FAINT, PAPER = "#222222", "#dddddd", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Distinguishable for the colour-blind (Okabe and Ito); shapes and labels tell lines apart as well."""
 MARKS = ("circle", "square", "diamond", "triangle")
-DASHES = {"tree": "", "chain": "7 4", "ar": "2 4"}
+DASHES = {"tree": "10 3 2 3", "chain": "7 4", "ar": "2 4"}
+"""Of level lines; of mode tree where the engine chose the budgets."""
 
 
 def plots(results: Results) -> dict[str, bytes]:
@@ -28,7 +29,7 @@ def plots(results: Results) -> dict[str, bytes]:
     if not groups:
         return {}
     where = results.loaded.device
-    over_budget = [group for group in groups if any(row.way.mode == "tree" for row in group.rows)]
+    over_budget = [group for group in groups if any(row.way.budget for row in group.rows)]
     pictures = {"stages.svg": stage_plot(groups, f"Milliseconds a round, on {where}")}
     if over_budget:
         pictures["acceptance.svg"] = line_plot(
@@ -55,9 +56,9 @@ class Scale:
 
 
 def line_plot(groups: Sequence[Group], title: str, number: Callable[[Row], Rate]) -> bytes:
-    """One line per group for the tree, level ones for chain and ar; bars are the 95 % intervals."""
+    """One line per group for the trees, level ones for what has no budget; bars are the 95 % intervals."""
     rows = [row for group in groups for row in group.rows]
-    budgets = sorted({row.way.budget for row in rows if row.way.mode == "tree"})
+    budgets = sorted({row.way.budget for row in rows if row.way.budget})
     low, high = math.log2(budgets[0]), math.log2(budgets[-1])
     pad = 0.25 if high > low else 1.0
     x = Scale(low - pad, high + pad, LEFT, WIDTH - RIGHT)
@@ -73,13 +74,13 @@ def line_plot(groups: Sequence[Group], title: str, number: Callable[[Row], Rate]
         colour, mark = COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]
         _legend(svg, 44 + 18 * place, colour, mark, group.label or "thinking off")
         for row in group.rows:
-            if row.way.mode != "tree":
+            if not row.way.budget:
                 level = y(number(row).value)
                 _line(svg, [(LEFT, level), (WIDTH - RIGHT, level)], colour, DASHES[row.way.mode])
                 _write(svg, WIDTH - RIGHT - 2, level - 4, row.name, "end", colour, 11)
-        trees = [row for row in group.rows if row.way.mode == "tree"]
+        trees = [row for row in group.rows if row.way.budget]
         points = [(x(math.log2(row.way.budget)), y(number(row).value)) for row in trees]
-        _line(svg, points, colour, DASHES["tree"])
+        _line(svg, points, colour, "")
         for (across, down), row in zip(points, trees, strict=True):
             rate = number(row)
             _line(svg, [(across, y(rate.low)), (across, y(rate.high))], colour, "")

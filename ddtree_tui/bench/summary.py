@@ -166,8 +166,8 @@ def _rows(measurements: Sequence[Measurement], tie_gap: float, floor: Floor | No
     return [row(by_way, way, tie_gap, floor) for way in sorted(by_way, key=_place)]
 
 
-def _place(way: Configuration) -> tuple[int, int]:
-    return ("ar", "chain", "tree").index(way.mode), way.budget
+def _place(way: Configuration) -> tuple[int, bool, int]:
+    return ("ar", "chain", "tree").index(way.mode), way.auto, way.budget
 
 
 def row(

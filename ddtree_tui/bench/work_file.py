@@ -194,7 +194,7 @@ def _settings(load: LoadSettings, decode: DecodeSettings) -> dict[str, object]:
     Device and dtype are compared as the engine found them; the rest is what answers differ in anyway.
     """
     asked = {name: getattr(load, name) for name in load.__struct_fields__ if name not in ("device", "dtype")}
-    varied = ("mode", "budget", "thinking", "temperature")
+    varied = ("mode", "budget", "auto_budget", "thinking", "temperature")
     asked |= {name: getattr(decode, name) for name in decode.__struct_fields__ if name not in varied}
     return {name.replace("_", "-"): value for name, value in asked.items()}
 

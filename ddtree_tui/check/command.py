@@ -112,7 +112,7 @@ def _answers(events: Sequence[AnyEvent]) -> Iterator[_Recorded]:
 
 def _pair_of(events: Sequence[AnyEvent], path: Path) -> LoadSettings:
     loaded = next((event for event in events if isinstance(event, Loaded)), None)
-    if loaded is None:
+    if loaded is None or not loaded.target.dtype:  # no import says enough to load it
         raise EngineError(
             "bad_trace", f"{path} does not say which pair it is of.", "Name the pair with --model."
         )

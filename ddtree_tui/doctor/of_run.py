@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddtree_tui.doctor.answers import told
 from ddtree_tui.doctor.report import Report, make_report
@@ -19,10 +19,12 @@ from engine.settings import LoadSettings
 
 @dataclass(frozen=True)
 class Row:
-    """One line: what is said, and the kind of line, which styles it."""
+    """One line: what is said, and the kind of line, which styles it. ``cause``: the place among the causes of
+    the one that begins here."""
 
     text: str
     role: str
+    cause: int | None = None
 
 
 def state_of(answer: Answer) -> tuple[object, ...]:
@@ -69,7 +71,9 @@ def _rows(report: Report, width: int) -> Iterator[Row]:
     yield Row("", "text")
     for number, cause in enumerate(report.causes, 1):
         follows = f", follows from {cause.follows}" if cause.follows else ""
-        yield from _wrapped(f"{number}. {cause.name}: {cause.title}", cause.severity, width)
+        head = list(_wrapped(f"{number}. {cause.name}: {cause.title}", cause.severity, width))
+        yield replace(head[0], cause=number - 1)
+        yield from head[1:]
         yield from _wrapped(f"{when(cause)}{follows}", "quiet", width, 3)
         for text in (cause.seen, cause.why, cause.todo):
             yield from _wrapped(text, "text", width, 3)

@@ -14,7 +14,13 @@ from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
 
-HINTS: tuple[Hint, ...] = (("Esc", "back", "screen.leave"), ("↑ ↓", "scroll", ""), ("^Q", "quit", "quit"))
+HINTS: tuple[Hint, ...] = (
+    ("Esc", "back", "screen.leave"),
+    ("↑ ↓", "scroll", ""),
+    ("n N", "causes", "screen.next_cause(1)"),
+    ("Enter", "its first round", "screen.go"),
+    ("^Q", "quit", "quit"),
+)
 
 
 class DiagnosisHeading(Lines):
@@ -37,7 +43,7 @@ class DiagnosisHeading(Lines):
 class DiagnosisView(ScrolledLines, can_focus=True):
     """Verdict, then causes, roots first."""
 
-    ROLES = ("verdict", "healthy", "text", "quiet", "defect", "warning", "note")
+    ROLES = ("verdict", "healthy", "text", "quiet", "defect", "warning", "note", "chosen")
     COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -50,6 +56,7 @@ class DiagnosisView(ScrolledLines, can_focus=True):
         .defect { color: $wrong; text-style: bold; }
         .warning { color: $bonus; text-style: bold; }
         .note { color: $shown; text-style: bold; }
+        .chosen { color: $shown; text-style: bold reverse; }
     }
     """
 
@@ -58,6 +65,24 @@ class DiagnosisView(ScrolledLines, can_focus=True):
         self._plain = plain
         self._report: Report | None = None
         self._rows: list[Row] = []
+        self.chosen = 0
+        """Place of the cause that Enter is about."""
+
+    @property
+    def round(self) -> int | None:
+        """The round that the chosen cause shows in first, counted from 0."""
+        causes = self._report.causes if self._report is not None else []
+        shows = causes[self.chosen].round if self.chosen < len(causes) else None
+        return None if shows is None else shows - 1
+
+    def choose_next(self, by: int) -> None:
+        """Another cause, which is scrolled to."""
+        count = len(self._report.causes) if self._report is not None else 0
+        if count:
+            self.chosen = (self.chosen + by) % count
+            self._write()
+            line = next(number for number, row in enumerate(self._rows) if row.cause == self.chosen)
+            self.scroll_to(y=max(0, line - 1), animate=False)
 
     def show(self, report: Report) -> None:
         """Take a new report."""
@@ -71,7 +96,9 @@ class DiagnosisView(ScrolledLines, can_focus=True):
         if line >= len(self._rows):
             return self.strip([])
         row = self._rows[line]
-        return self.strip([(ascii_form(row.text) if self._plain else row.text, row.role)])
+        text = ascii_form(row.text) if self._plain else row.text
+        chosen = row.cause is not None and row.cause == self.chosen
+        return self.strip([(text, "chosen" if chosen else row.role)])
 
     def _write(self) -> None:
         width = self.scrollable_content_region.width
@@ -83,10 +110,15 @@ class DiagnosisView(ScrolledLines, can_focus=True):
         self.refresh()
 
 
-class DiagnosisScreen(LiveScreen[None]):
-    """Looks again when something new is known of the answer."""
+class DiagnosisScreen(LiveScreen[int]):
+    """Looks again when something new is known of the answer. Dismissed with a round to show, or nothing."""
 
-    BINDINGS = [Binding("escape,q,D", "leave", "Back")]
+    BINDINGS = [
+        Binding("escape,q,D", "leave", "Back"),
+        Binding("n,tab", "next_cause(1)", "Next cause"),
+        Binding("N,shift+tab", "next_cause(-1)", "Cause before"),
+        Binding("enter", "go", "Its first round"),
+    ]
 
     def __init__(self, controller: Controller, *, plain: bool) -> None:
         super().__init__()
@@ -114,6 +146,18 @@ class DiagnosisScreen(LiveScreen[None]):
         if state != self._state:
             self._state = state
             views[0].show(report_of(answer))
+
+    def action_next_cause(self, by: int) -> None:
+        """Choose another cause."""
+        self.query_one(DiagnosisView).choose_next(by)
+
+    def action_go(self) -> None:
+        """Show the first round of the chosen cause on the main screen."""
+        answer, shows = self._controller.shown_answer, self.query_one(DiagnosisView).round
+        if answer is None or shows is None or shows >= len(answer.rounds):
+            self.notify("This shows in no round by itself.", markup=False, timeout=3)
+            return
+        self.dismiss(answer.first_round + shows)
 
     def action_leave(self) -> None:
         """Back to the main screen."""

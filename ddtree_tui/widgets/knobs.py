@@ -10,6 +10,7 @@ from textual.containers import HorizontalGroup
 from textual.message import Message
 from textual.widgets import Static
 
+from ddtree_tui.budget import budget_text
 from ddtree_tui.setting_list import Setting, Since, setting, shown
 from ddtree_tui.unknown import UNKNOWN
 from ddtree_tui.widgets.painted import Lines, Span
@@ -66,7 +67,10 @@ class Knob(Lines, can_focus=True):
 
     def show(self, settings: DecodeSettings, *, known: bool = True) -> None:
         """Take the newest value; the budget is idle outside mode tree. Imports may not say it (``known``)."""
-        value = shown(self.setting, getattr(settings, self.setting.name)) if known else UNKNOWN
+        value = shown(self.setting, getattr(settings, self.setting.name))
+        if self.setting.name == "budget":
+            value = budget_text(settings.budget, settings.auto_budget)
+        value = value if known else UNKNOWN
         idle = self.setting.name == "budget" and settings.mode != "tree"
         if (value, idle) != (self._value, self._idle):
             self._idle = idle

@@ -33,7 +33,7 @@ class Timeline(Lines):
     Answers are parted by a dotted column as long as every round has a column.
     """
 
-    ROLES = ("bar", "shown", "axis", "near-miss", "beyond", "divergence", "identical", "tie")
+    ROLES = ("bar", "shown", "axis", "near-miss", "beyond", "divergence", "finding", "identical", "tie")
     COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -49,6 +49,7 @@ class Timeline(Lines):
         .identical { color: $accepted; }
         .tie { color: $bonus; text-style: bold; }
         .divergence { color: $on-wrong; background: $wrong; text-style: bold; }
+        .finding { color: $wrong; text-style: bold reverse; }
     }
     """
 

@@ -66,9 +66,12 @@ def rendered(codec: Codec, messages: Sequence[Message], *, thinking: bool, turn:
 
 def wrong_tail(codec: Codec, messages: Sequence[Message], text: str, *, thinking: bool) -> Iterator[Finding]:
     """The prompt ends otherwise than the template says for this way to think."""
+    wanted = rendered(codec, messages, thinking=thinking)
+    if wanted is None or text == wanted:
+        return
     bare = rendered(codec, messages, thinking=thinking, turn=False)
-    wanted, other = (rendered(codec, messages, thinking=on) for on in (thinking, not thinking))
-    if bare is None or wanted is None or other is None or text == wanted or not wanted.startswith(bare):
+    other = rendered(codec, messages, thinking=not thinking)
+    if bare is None or other is None or not wanted.startswith(bare):
         return
     tails = [whole.removeprefix(bare) for whole in (wanted, other)]
     shown = tail_of(messages, text)[-SHOWN:]

@@ -102,7 +102,7 @@ _ALL: tuple[Fault, ...] = (
     Fault(
         "no-thinking-tags",
         "The chat template is the plain one that servers fall back to.",
-        ("template", "thinking"),
+        ("thinking",),
         "any",
     ),
     Fault(

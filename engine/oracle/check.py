@@ -37,7 +37,7 @@ def check(
 
     Raises:
         EngineError: ``bad_setting`` for a pair that cannot be checked, ``bad_trace`` for ids that its target
-            has not, ``prompt_too_long``.
+            has not or that an import does not say, ``prompt_too_long``.
     """
     check_supported(pair)
     answer = Answer([*prompt_ids], [*choices], settings=settings)
@@ -58,6 +58,12 @@ def _check_text(pair: Pair, answer: Answer) -> None:
             "bad_trace",
             "There is no answer to check.",
             "Choose a run with a prompt and at least one token behind it.",
+        )
+    if min(answer.text) < 0:
+        raise EngineError(
+            "bad_trace",
+            "The run does not say every token of its prompt and answer.",
+            "Check a run that this program recorded, or import one with all its token ids.",
         )
     largest = max(answer.text)
     if largest >= pair.target.vocab_size:

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from engine.commands import AnyCommand, Cancel, Generate, Load, Quit, decode_command
+from engine.detectors.found import found
 from engine.events import (
     AnyEvent,
     Failed,
@@ -126,6 +127,16 @@ def answer_thinking(command: Generate) -> None:
     send_round(0, [4, 5, END_THINK])
     send_round(1, [9, 7, 8, EOS])
     finish("stop", [3, 4, 5, END_THINK, 9, 7, 8, EOS], " 42.", "12 + 30")
+
+
+def answer_noticed(command: Generate) -> None:
+    """A detector notices something that cannot be printed as it is."""
+    start(command, 3)
+    send_round(0, [4, 5, 6])
+    emit(found("quantised-target", "It may be.", severity="note"))
+    emit(found("wrong-leaf", "Node [7]\x1b[2J is another.", round=0, node=7))
+    send_round(1, [7, 8, EOS])
+    finish("stop", [3, 4, 5, 6, 7, 8, EOS], "12 + 30 = 42.")
 
 
 def answer_bytes(command: Generate) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from ddtree_tui import __version__, cli, exit_codes
 from ddtree_tui.arguments import build_parser
+from ddtree_tui.budget import read_budget
 from ddtree_tui.log_file import KEPT_LOGS, new_log_path
 from ddtree_tui.options import AppOptions, GenerateOptions
 from engine.errors import EngineError
@@ -82,8 +83,21 @@ def test_options_count_on_both_sides_of_the_command():
     assert (options.decode.budget, options.decode.mode, options.decode.thinking) == (8, "chain", False)
 
 
+@pytest.mark.parametrize(
+    ("words", "budget", "auto"),
+    [
+        (["--budget", "auto"], 256, True),
+        (["--budget", "auto:32"], 32, True),
+        (["--budget", "auto", "generate", "x", "--budget", "16"], 16, False),
+    ],
+)
+def test_the_engine_may_choose_the_budget(words, budget, auto):
+    decode = cli.parse(words).decode
+    assert (decode.budget, decode.auto_budget) == (budget, auto)
+
+
 def test_no_setting_is_out_of_reach():
-    given = {action.dest for action in build_parser()._actions}
+    given = {action.dest for action in build_parser()._actions} | set(read_budget("auto"))
     assert given >= set(LoadSettings.__struct_fields__) | set(DecodeSettings.__struct_fields__)
 
 
@@ -96,6 +110,8 @@ def test_no_setting_is_out_of_reach():
         (["--budget", "9" * 40], "from 1 to 1024"),
         (["--budget", "many"], "whole number from 1 to 1024"),
         (["--budget", "6.5"], "whole number"),
+        (["--budget", "auto:"], "whole number from 1 to 1024, or auto"),
+        (["--budget", "auto:0"], "budget cannot be 0"),
         (["--budget"], "--budget needs a value"),
         (["--buget", "64"], "Did you mean --budget?"),
         (["--bud", "64"], "There is no option --bud"),

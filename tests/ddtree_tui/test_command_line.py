@@ -43,6 +43,7 @@ def parsed(command: str) -> GenerateOptions:
         DecodeSettings,
         mode=st.sampled_from(["ar", "chain", "tree"]),
         budget=st.integers(1, 1024),
+        auto_budget=st.booleans(),
         verify=st.sampled_from(["solve", "sequential", "naive"]),
         block_size=st.none() | st.integers(2, 16),
         thinking=st.booleans(),

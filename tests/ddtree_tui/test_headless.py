@@ -99,6 +99,20 @@ def test_quiet_is_quiet(generate):
     assert generate("thinking", "--thinking", "--quiet").stderr == b""
 
 
+def test_what_detectors_noticed_is_told_at_the_end_in_a_line_each(generate):
+    done = generate("noticed")
+    lines = done.stderr.decode().splitlines()
+    assert "7 tokens in 2 rounds" in lines[-3]
+    assert lines[-2].startswith("[note: quantised-target: the target is quantised")
+    assert lines[-1].startswith("[defect: wrong-leaf, round 1: the state committed is that of another node")
+    assert "\x1b" not in lines[-1]
+    assert done.stdout == b"12 + 30 = 42.\n"
+    quiet = generate("noticed", "--quiet").stderr.decode().splitlines()
+    assert [line.partition(",")[0] for line in quiet] == ["[defect: wrong-leaf"]
+    told = [line for line in generate("noticed", "--json").stdout.splitlines() if b'"finding"' in line]
+    assert len(told) == 2
+
+
 def test_text_streams_as_it_comes(command):
     process = start(command("slow"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None

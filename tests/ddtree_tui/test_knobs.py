@@ -25,6 +25,20 @@ async def test_a_value_is_never_cut_whatever_layouts_come_between() -> None:
         assert "budget  1024 " in play.part("#knobs") + " "
 
 
+async def test_the_budget_may_be_the_engines_to_choose() -> None:
+    async with playing(size=(120, 40)) as play:
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await play.pilot.press("f8", *["backspace"] * 4, *"auto", "enter")
+        await play.settle()
+        settings = play.controller.settings
+        assert (settings.budget, settings.auto_budget) == (256, True)
+        assert "budget  auto:256 " in play.part("#knobs")
+        await play.pilot.press("f8", *["backspace"] * 8, *"16", "enter")
+        await play.settle()
+        assert not play.controller.settings.auto_budget
+        assert "budget  16 " in play.part("#knobs")
+
+
 async def test_the_last_line_says_what_enter_does_to_a_knob() -> None:
     async with playing(size=(120, 40)) as play:
         await play.until(lambda: play.controller.session.phase is Phase.READY)

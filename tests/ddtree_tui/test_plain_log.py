@@ -107,6 +107,10 @@ def test_settings_are_shown_and_changed() -> None:
     assert "The budget cannot be 0." in said
     assert "There is no setting nothing." in said
     assert 'stop: ["Q:"].' in said
+    said, controller, _ = talk("/set budget auto", "/set budget auto:", "/set budget auto:32")
+    assert (controller.settings.budget, controller.settings.auto_budget) == (32, True)
+    assert "budget: auto:256, from the next round on." in said
+    assert "The budget cannot be 'auto:'." in said
 
 
 def test_other_commands() -> None:

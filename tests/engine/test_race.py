@@ -189,7 +189,9 @@ def test_lanes_keep_room_for_their_own_text_alone(pair: Pair, monkeypatch: pytes
     monkeypatch.setattr(Session, "__init__", init)
     before = pair.target.context_length
     list(race(pair, PROMPT, lanes_of(WAYS[:2])))
-    assert lengths == [len(PROMPT) + 60] * 2
+    # Detectors may decode something in a session of their own.
+    assert len(lengths) >= 2
+    assert set(lengths) == {len(PROMPT) + 60}
     assert pair.target.context_length == before
 
 

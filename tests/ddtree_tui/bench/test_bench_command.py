@@ -14,6 +14,7 @@ import pytest
 
 from ddtree_tui import cli, exit_codes
 from ddtree_tui.bench.command import run_bench
+from ddtree_tui.bench.configuration import decode_settings
 from ddtree_tui.bench.work_file import WorkFile, work_path
 from engine.commands import Generate, decode_command
 from engine.errors import EngineError
@@ -248,6 +249,7 @@ def test_progress_is_on_standard_error_with_the_time_left(bench, capsys):
         (["--budgets", "0"], "budget cannot be 0"),
         (["--budgets", "16,many"], "whole number from 1 to 1024"),
         (["--budgets", "16,"], "whole number"),
+        (["--budgets", "16,auto:8"], "from 1 to 1024, or auto"),
         (["--modes", "ar,tre"], "did you mean tree?"),
         (["--thinking", "maybe"], "off, on, both"),
         (["--temperatures", "0,hot"], "temperature cannot be 'hot'"),
@@ -278,6 +280,15 @@ def test_general_options_in_front_of_the_command_count(tmp_path):
     assert [way.name for way in options.ways] == ["tree(8)"]
     assert [condition.label for condition in options.conditions] == ["thinking T=0.5"]
     assert (options.decode.top_p, options.decode.seed, options.limit) == (0.9, 4, 0)
+
+
+def test_the_budget_may_be_the_engines_to_choose(tmp_path):
+    line = "bench --modes ar,tree --budgets auto,64,16 --limit 0"
+    options = cli.parse([*line.split(), "--log", str(tmp_path / "log")])
+    assert [way.name for way in options.ways] == ["ar", "tree(16)", "tree(64)", "tree(auto)"]
+    settings = [decode_settings(options.decode, way, options.conditions[0], 0) for way in options.ways]
+    assert [each.auto_budget for each in settings] == [False, False, False, True]
+    assert settings[-1].budget == 256
 
 
 def test_results_that_cannot_be_written_are_told(bench, tmp_path):

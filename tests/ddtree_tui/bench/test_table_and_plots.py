@@ -113,6 +113,16 @@ def test_lines_go_through_what_was_measured():
     assert [(zero - height) / (zero - one) for height in heights] == pytest.approx([1, 2], abs=0.05)
 
 
+def test_budgets_that_the_engine_chose_have_a_level_line():
+    way = Configuration("tree", 0)
+    found = [*several(), *(measurement(str(prompt), way, lengths=[4] * 2, ms=9.0) for prompt in range(3))]
+    names = [row.name for row in results(found).groups[0].rows]
+    assert names == ["ar", "chain", "tree(16)", "tree(64)", "tree(256)", "tree(auto)"]
+    assert b">tree(auto)<" in plots(results(found))["speed.svg"]
+    only = [one for one in found if one.way.mode != "tree" or one.way.auto]
+    assert set(plots(results(only))) == {"stages.svg"}
+
+
 def test_stages_end_to_end_make_up_the_round():
     ms = StageTimes(draft=2.0, build=1.0, verify=4.0, walk=0.5, commit=1.5, total=10.0)
     one = msgspec.structs.replace(measurement("a", WAYS[2], lengths=[4]), ms=ms)

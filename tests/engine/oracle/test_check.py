@@ -8,7 +8,7 @@ from tiny_models import tiny_pair
 from engine.decode import generate
 from engine.divergence import Choice, choices
 from engine.errors import EngineError
-from engine.events import Checked, Divergence, Prefilled, Tokens
+from engine.events import UNKNOWN_ID, Checked, Divergence, Prefilled, Tokens
 from engine.oracle.check import check
 from engine.race import race
 from engine.settings import DecodeSettings
@@ -63,7 +63,12 @@ def test_one_changed_token_is_found_where_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "chosen", "message"),
-    [([], [Choice(1)], "no answer"), ([1], [], "no answer"), ([1, 61], [Choice(2)], "token 61")],
+    [
+        ([], [Choice(1)], "no answer"),
+        ([1], [], "no answer"),
+        ([1, 61], [Choice(2)], "token 61"),
+        ([1], [Choice(UNKNOWN_ID)], "every token"),
+    ],
 )
 def test_refuses_what_is_no_text_of_the_target(prompt: list[int], chosen: list[Choice], message: str) -> None:
     with pytest.raises(EngineError, match=message):
