@@ -20,7 +20,7 @@ from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import put
 from ddtree_tui.status_line import StatusLine
 from ddtree_tui.vocabulary import SeenVocabulary
-from engine.commands import AnyCommand, Check, Generate, encode_command
+from engine.commands import Check, Generate, encode_command
 from engine.divergence import choices
 from engine.errors import EngineError
 from engine.events import (
@@ -139,7 +139,7 @@ class _Checks:
             self.status.say(f"{error.message} {error.hint}".rstrip())
             return exit_codes.exit_code(error.kind, loading=True)
         if recorded:
-            found = [self._ask(answer.command(self.options.sequential)) for answer in recorded]
+            found = [self.patient.ask(answer.command(self.options.sequential)) for answer in recorded]
         else:
             found = [self._new_answer()]
         self.status.clear()
@@ -154,14 +154,11 @@ class _Checks:
         options = self.options
         settings = msgspec.structs.replace(options.decode, oracle="off" if options.sequential else "full")
         asked = Generate(messages=options.messages or [], settings=settings, fresh=True)
-        events = self._ask(asked)
+        events = self.patient.ask(asked)
         answers = [*_answers(events)]
         if options.sequential and answers and not any(isinstance(event, Failed) for event in events):
-            events = self._ask(answers[0].command(sequential=True))
+            events = self.patient.ask(answers[0].command(sequential=True))
         return events
-
-    def _ask(self, command: AnyCommand) -> list[AnyEvent]:
-        return self.patient.ask(command)
 
     def _watch(self, event: AnyEvent) -> None:
         match event:

@@ -55,9 +55,8 @@ def details(checked: Checked, spell: Spell) -> Iterator[str]:
     if checked.drift:
         last, error = checked.drift[-1]
         largest = max(error for _, error in checked.drift)
-        yield (
-            f"Recurrent state: relative error {error:.2g} after round {last + 1}, {largest:.2g} at the most."
-        )
+        only = f"{largest:.2g} at the most" if len(checked.drift) > 1 else "compared there only"
+        yield f"Recurrent state: relative error {error:.2g} after round {last + 1}, {only}."
     caches = f"{counted(checked.layers, 'comparison')} of layers" if checked.layers else "No caches compared"
     again = ", decoded one token at a time too" if checked.sequential else ""
     yield f"{caches}{again}; {checked.seconds:.1f} s."

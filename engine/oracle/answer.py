@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.divergence import ROOT, Choice, gap_at
@@ -26,18 +25,6 @@ class Answer:
     choices: list[Choice] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     settings: DecodeSettings = field(default_factory=DecodeSettings)
-
-    @classmethod
-    def of(cls, events: Iterable[object]) -> Answer:
-        """That of a whole run's events; the last one, where there are several."""
-        answer = cls()
-        for event in events:
-            if isinstance(event, Prefilled):
-                answer = cls()
-                answer.begin(event)
-            elif isinstance(event, Round):
-                answer.add(event)
-        return answer
 
     def begin(self, event: Prefilled) -> None:
         """The prompt, and the token that the prefill chose."""

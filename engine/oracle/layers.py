@@ -26,7 +26,6 @@ class LayerChecks:
         count: how many tensors were compared.
         first: of those out of tolerance, in the earliest round that of the lowest layer.
         drift: round, and error of the recurrent state after it, of the layer where it is largest.
-        largest: error by what was compared.
     """
 
     def __init__(self, kinds: Sequence[str], tapped: Sequence[int], tolerance: Tolerance) -> None:
@@ -34,7 +33,6 @@ class LayerChecks:
         self.count = 0
         self.first: LayerCheck | None = None
         self.drift: list[tuple[int, float]] = []
-        self.largest: dict[What, float] = {}
 
     def held(self, rounds: Sequence[int | None], found: Held, alone: Held) -> None:
         """Compare what the caches hold.
@@ -72,7 +70,6 @@ class LayerChecks:
         error = float(errors.max())
         tolerance = self._tolerance.of(layer, what)
         self.count += 1
-        self.largest[what] = max(self.largest.get(what, 0.0), error)
         if error > tolerance:
             first = int((errors > tolerance).nonzero()[0])
             check = LayerCheck(

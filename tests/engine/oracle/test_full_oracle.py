@@ -13,6 +13,7 @@ from engine.control import Control
 from engine.decode import generate
 from engine.errors import EngineError
 from engine.events import Checked, Finished
+from engine.oracle import oracle
 from engine.oracle.oracle import check_supported
 from engine.pair import Pair
 
@@ -154,6 +155,15 @@ def test_sees_logits_that_move_without_changing_a_token() -> None:
     assert (found.verdict, found.defects, found.layer) == ("defect", 0, None)
     assert found.gap_change > found.noise
     assert found.gap_round == next(r.index for r in rounds(events) if r.position > 12)
+
+
+def test_copies_fewer_caches_where_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "PROBE_BYTES", 60_000)
+    found, events = checked(tiny_pair("qwen3_5", stop_ids=()), mode="ar")
+    assert found.verdict == "identical"
+    assert 1 < len(found.drift) < len(rounds(events))
+    spoiled, _ = checked(tiny_pair("qwen3_5", stop_ids=()), budget=12, verify="naive")
+    assert spoiled.verdict == "defect"
 
 
 def test_stops_where_it_is_cancelled() -> None:
