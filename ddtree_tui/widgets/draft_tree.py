@@ -187,12 +187,17 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         self._scroll_to_cursor()
 
     def render_line(self, y: int) -> Strip:
-        strip, cells = super().render_line(y), self._map()
+        cells = self._map()
         if y >= len(cells):
-            return strip
+            return super().render_line(y)
         width = self.scrollable_content_region.width - MAP_CELLS
         cell = Segment(cells[y].glyph, self.role_style(cells[y].role))
-        return Strip.join([strip.crop(0, width), Strip([cell], MAP_CELLS)])
+        scroll_x, scroll_y = self.scroll_offset
+        strip = self.drawn(y + scroll_y)
+        if scroll_x or strip.cell_length > width:
+            strip = strip.crop(scroll_x, scroll_x + width)
+        space = Segment(" " * (width - strip.cell_length), self.role_style(PLAIN))
+        return Strip([*strip, space, cell], width + MAP_CELLS)
 
     def draw_line(self, line: int) -> Strip:
         lines = self._layout_made.lines if self._layout_made else []

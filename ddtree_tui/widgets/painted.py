@@ -105,13 +105,18 @@ class ScrolledLines(ScrollView, RoleStyles):
             self.set_reactive(ScrolledLines.virtual_size, extent)
             self._scroll_update(extent)
 
-    def render_line(self, y: int) -> Strip:
-        scroll_x, scroll_y = self.scroll_offset
-        line = y + scroll_y
+    def drawn(self, line: int) -> Strip:
+        """What ``draw_line`` drew, or draws now."""
         strip = self._strips.get(line)
         if strip is None:
             strip = self._strips[line] = self.draw_line(line)
-        width = self.size.width
+        return strip
+
+    def render_line(self, y: int) -> Strip:
+        scroll_x, scroll_y = self.scroll_offset
+        strip, width = self.drawn(y + scroll_y), self.size.width
+        if not scroll_x and strip.cell_length <= width:  # making strips is most of what a paint takes
+            return strip.extend_cell_length(width, self.role_style(PLAIN))
         return strip.crop_extend(scroll_x, scroll_x + width, self.role_style(PLAIN))
 
 
