@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -186,3 +187,14 @@ def test_field_guide_has_a_section_for_every_cause() -> None:
     assert "What \\[is\\] this?" in page
     assert FAULTS["wrong-leaf"].plants in page.replace("\\", "")
     assert page.count("no example") == len(CAUSES) - 1
+
+
+def test_the_field_guide_that_is_checked_in_is_whole() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "garbled-output.md").read_text(encoding="utf-8")
+    sections = dict(section.split("\n", 1) for section in re.split(r"^### ", page, flags=re.MULTILINE)[1:])
+    assert set(sections) == set(CAUSES)
+    for name, section in sections.items():
+        assert "| with the fault |" in section, name
+        assert "**The doctor:**" in section
+        fault = FAULTS.get(name)
+        assert fault is None or "**Planted:**" in section
