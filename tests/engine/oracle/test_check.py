@@ -17,7 +17,7 @@ PROMPT = "abcdefgh"
 
 
 def answered(pair: Any, **settings: Any) -> tuple[list[int], list[Choice], DecodeSettings]:
-    events = list(generate(pair, PROMPT, **{"max_new_tokens": 40, "budget": 12, **settings}))
+    events = list(generate(pair, PROMPT, **{"max_new_tokens": 24, "budget": 12, **settings}))
     prefilled = next(event for event in events if isinstance(event, Prefilled))
     return prefilled.prompt_ids, choices(events)[1], prefilled.settings
 
@@ -29,7 +29,7 @@ def test_an_answer_that_is_over(sequential: bool, settings: dict[str, Any]) -> N
     answer = answered(pair, **settings)
     *_, found = check(pair, *answer, sequential=sequential)
     assert isinstance(found, Checked)
-    assert (found.verdict, found.compared, found.sequential) == ("identical", 40, sequential)
+    assert (found.verdict, found.compared, found.sequential) == ("identical", 24, sequential)
     assert found.layers == 3 * 2 + 2  # the caches still hold it
     pair.session.reset()
     *_, found = check(pair, *answer)

@@ -20,7 +20,7 @@ def rich(family: str = "qwen3_5", seconds: float = 1e6, **fields: Any) -> Pair:
 
 
 def sampled(pair: Pair, **settings: Any) -> Any:
-    found, events = checked(pair, PROMPT, oracle="sample", **{"max_new_tokens": 60, "budget": 12, **settings})
+    found, events = checked(pair, PROMPT, oracle="sample", **{"max_new_tokens": 40, "budget": 12, **settings})
     return found, rounds(events)
 
 
@@ -31,7 +31,7 @@ def test_finds_a_healthy_answer_identical(family: str) -> None:
         found, _ = sampled(pair, **settings)
         assert found.oracle == "sample"
         assert found.verdict == "identical", found
-        assert found.compared == found.positions == 60  # with time for all, one begins at the beginning
+        assert found.compared == found.positions == 40  # with time for all, one begins at the beginning
 
 
 def test_goes_on_from_copies_where_there_is_no_time_for_the_beginning(monkeypatch: Any) -> None:
@@ -39,7 +39,7 @@ def test_goes_on_from_copies_where_there_is_no_time_for_the_beginning(monkeypatc
     pair = rich()
     found, played = sampled(pair)
     assert found.verdict == "identical"
-    assert 0 < found.compared < 60
+    assert 0 < found.compared < 40
     assert found.layers > 0
     assert sum(last - first + 1 for first, last in found.rounds) < len(played)
     spoiled, _ = sampled(pair, verify="naive")
@@ -48,7 +48,7 @@ def test_goes_on_from_copies_where_there_is_no_time_for_the_beginning(monkeypatc
 
 
 def test_the_seed_chooses() -> None:
-    found = [sampled(pair := rich(), seed=seed)[0].rounds for seed in (1, 1, 2)]
+    found = [sampled(pair := rich(), seed=seed)[0].rounds for seed in (1, 1)]
     assert found[0] == found[1]
     assert pair is not None
 
@@ -78,7 +78,7 @@ def test_compares_rounds_on_the_device() -> None:
     host = tiny_pair("qwen3_5", stop_ids=())
     pair = told(Pair(host.target, host.drafter, host.codec, host.info, on_device=True), seconds=1e6)
     found, _ = sampled(pair)
-    assert (found.verdict, found.compared) == ("identical", 60)
+    assert (found.verdict, found.compared) == ("identical", 40)
     assert found.layers > 0
 
 
