@@ -20,7 +20,7 @@ from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import take_no_more
 from ddtree_tui.status_line import StatusLine
-from ddtree_tui.vocabulary import THINK_CLOSE, THINK_OPEN, SeenVocabulary, begins_in_thinking
+from ddtree_tui.vocabulary import SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
 from engine.events import (
@@ -38,7 +38,7 @@ from engine.events import (
     encode_event,
 )
 from engine.settings import DecodeSettings
-from engine.text_stream import TextStream
+from engine.text_stream import THINK_CLOSE, THINK_OPEN, TextStream
 from engine.trace import TraceWriter
 
 _DIM, _PLAIN = "\x1b[2m", "\x1b[22m"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from engine.events import Prefilled, Tokens
-
-THINK_OPEN = "<think>"
-THINK_CLOSE = "</think>"
+from engine.text_stream import THINK_CLOSE, THINK_OPEN
 
 
 class SeenVocabulary:
