@@ -57,7 +57,7 @@ class RaceTitle(Lines):
         state = f"{self._state}  " if self._state else ""
         room = max(20, width - len(state) - len(where) - 8)
         prompt = fit(escape(" ".join(self._race.prompt.split())), room)
-        right: list[Span] = [(state, "state"), (where, "where")]
+        right: list[Span] = [*([(state, "state")] if state else []), (where, "where")]
         return [spread([("Race  ", "title"), (prompt, "prompt")], right, width)]
 
 
