@@ -23,6 +23,7 @@ from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from ddtree_tui.screens.exact_prompt import ExactPromptScreen
 from ddtree_tui.screens.help import HelpScreen
 from ddtree_tui.screens.numbers import NumbersScreen
+from ddtree_tui.screens.oracle import OracleScreen
 from ddtree_tui.screens.palette import Palette
 from ddtree_tui.screens.pick import PickScreen
 from ddtree_tui.screens.prompts import PromptsScreen
@@ -260,6 +261,7 @@ IN_A_RECORDING: dict[str, Effect] = {
     "text.fold": Effect(lambda play: bool(text(play).folded), changes),
     "chat.exact": Effect(screen, becomes(ExactPromptScreen)),
     "keep.copy": Effect(screen, becomes(PickScreen)),
+    "oracle.check": Effect(screen, becomes(OracleScreen)),
     "doctor.open": Effect(screen, becomes(DiagnosisScreen)),
 }
 
