@@ -177,7 +177,7 @@ def test_what_does_not_fit_would_fit_quantised(
     load(folders["llama"], context=16)
     # Rounds of a tiny model keep far more than its weights: room for these, and for half of the weights.
     shapes = [target_shape(plain.target.model.config.to_dict())]
-    rounds = sum(shape.round_bytes(4) + shape.cache_bytes(16, 4) for shape in shapes)
+    rounds = sum(shape.running_bytes(16, 4) for shape in shapes)
     monkeypatch.setattr("engine.place.free_memory", lambda: int(1.05 * (rounds + needed // 2)) + 1)
     target = str(folders["llama"] / "target")
     error = refusal(lambda: load_pair(target, device="cpu", context=16))
