@@ -26,7 +26,7 @@ class Auth:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
             headers = Headers(scope=scope)
-            refused = self._check_key(headers, scope) if self._digests else self._check_host(headers)
+            refused = self._check_key(headers, scope) if self._digests else self._check_place(headers)
             if refused is not None:
                 await refused.response()(scope, receive, send)
                 return
@@ -49,17 +49,28 @@ class Auth:
         scope["api_key"] = matches.index(True)
         return None
 
-    def _check_host(self, headers: Headers) -> ApiError | None:
-        """A page in a browser can reach the loopback by a name of its own; its requests name that host."""
-        name = headers.get("host", "").rpartition("@")[2]
-        host = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-        if is_loopback(host):
-            return None
-        return ApiError(
-            403,
-            "Without an API key this server answers requests to the loopback alone (127.0.0.1, localhost).",
-            code="host_not_allowed",
-        )
+    def _check_place(self, headers: Headers) -> ApiError | None:
+        """A page in a browser can reach the loopback by a name of its own, then its requests name that host;
+        or by the loopback's, then they name the page's origin."""
+        if not is_loopback(_host_of(headers.get("host", ""))):
+            return ApiError(
+                403,
+                "Without an API key this server answers requests to the loopback alone "
+                "(127.0.0.1, localhost).",
+                code="host_not_allowed",
+            )
+        origin = headers.get("origin")
+        if origin is not None and not is_loopback(_host_of(origin.partition("://")[2])):
+            return ApiError(
+                403, "Without an API key this server answers no web page.", code="origin_not_allowed"
+            )
+        return None
+
+
+def _host_of(place: str) -> str:
+    """Without user and port."""
+    name = place.rpartition("@")[2]
+    return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
 
 
 def _digest(key: str) -> bytes:

@@ -11,7 +11,7 @@ from ddtree_tui.server.responses import ErrorResponse
 _MEANINGS = {
     400: "the request is not valid, or does not fit the context",
     401: "no API key, or a wrong one",
-    403: "a host name that needs an API key",
+    403: "a host name or a web page; either needs an API key",
     404: "no such model, or nothing of that name",
     408: "the body did not arrive in time",
     413: "the body is too long",

@@ -103,6 +103,11 @@ def test_a_web_page_cannot_use_a_server_without_a_key(server):
     assert (status, json.loads(answer)["error"]["code"]) == (403, "host_not_allowed")
     for host in ("localhost", "localhost:30000", "127.0.0.1:1", "[::1]:30000"):
         assert server.get("/v1/models", Host=host)[0] == 200
+    for origin in ("https://evil.example", "null", "http://127.0.0.1.evil.example:80"):
+        status, answer = server.get("/v1/ddtree/events", Origin=origin)
+        assert (status, json.loads(answer)["error"]["code"]) == (403, "origin_not_allowed")
+    for origin in ("http://localhost:3000", "http://[::1]:1", "https://127.0.0.1"):
+        assert server.get("/v1/models", Origin=origin)[0] == 200
     question = json.dumps({"model": "demo", "messages": [{"role": "user", "content": "hi"}]}).encode()
     status, _ = server.post("/v1/chat/completions", question, **{"Content-Type": "text/plain"})
     assert status == 400
