@@ -112,7 +112,7 @@ class EngineHost:
                 self._fail_all(EngineError("engine_died", lost.failed.message))
                 self.watch.take(lost.failed, None)
                 await self._end_process()
-                await asyncio.sleep(min(LONGEST_PAUSE, 2.0 ** (deaths - 1) - 1))
+                await asyncio.sleep(pause_after(deaths))
             except EngineError as error:  # what was loaded will not do, and would not the next time
                 log.error("not serving", extra={"facts": {"reason": error.message, "kind": error.kind}})
                 self._is(Status.FAILED, f"{error.message} {error.hint}".strip())
@@ -128,7 +128,7 @@ class EngineHost:
             EngineError: ``bad_text`` for what cannot be sent to the engine.
         """
         encode_command(run.command)
-        self.queue.put(run.client, run)
+        self.queue.put(run.client, run, spare=int(self.running is None))  # the next one does not wait
         run.timer = asyncio.get_running_loop().call_later(
             self.options.limits.request_seconds, self._expire, run
         )
@@ -212,8 +212,9 @@ class EngineHost:
         try:
             await self._or_lost(asyncio.ensure_future(self._until_done(run)))
         except EngineLostError as lost:
-            run.take(lost.failed)
-            self.watch.take(lost.failed, run)
+            if not run.done.is_set():  # else it went between this answer and the next
+                run.take(lost.failed)
+                self.watch.take(lost.failed, run)
             raise
         finally:
             self.running = None
@@ -238,8 +239,8 @@ class EngineHost:
                 await asyncio.wait_for(run.done.wait(), max(patience, 0.01))
 
     def _take(self, lost: asyncio.Future[Failed], event: AnyEvent) -> None:
-        """What the engine says; ``lost`` tells which engine, as an old one may have words under way."""
-        if lost is not self._lost:
+        """What the engine says; ``lost`` tells which, as one that was given up may have words under way."""
+        if lost is not self._lost or lost.done():
             return
         run = self.running
         if run is not None:
@@ -252,6 +253,9 @@ class EngineHost:
                 return
             case Failed(error="engine_died"):
                 self._lose(event)
+                return
+            case Failed(error="bad_event"):  # goes on decoding, so that the next answer would get its rounds
+                self._lose(Failed(error="engine_died", message=event.message, detail=event.detail))
                 return
             case Failed() if run is None and not self._loading.done():
                 self._loading.set_exception(EngineError(event.error, event.message, event.hint, event.detail))
@@ -310,6 +314,12 @@ class EngineHost:
             log.info("status", extra={"facts": {"status": status.value, "reason": reason}})
         self.status, self.reason = status, reason
         self.metrics.status(status.value)
+
+
+def pause_after(deaths: int) -> float:
+    """Seconds until the engine is started again: none at first, about twice as many each time."""
+    doublings = min(deaths - 1, 10)  # an engine that dies for hours overflows a float otherwise
+    return min(LONGEST_PAUSE, 2.0**doublings - 1)
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, take: Callable[[AnyEvent], None]) -> Callable[[AnyEvent], None]:

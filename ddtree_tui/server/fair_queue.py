@@ -30,11 +30,13 @@ class FairQueue(Generic[Item]):
     def __len__(self) -> int:
         return self._length
 
-    def put(self, client: str, item: Item) -> None:
-        """Raises:
-        QueueFullError: if ``limit`` items wait.
+    def put(self, client: str, item: Item, *, spare: int = 0) -> None:
+        """Add an item. ``spare``: so many are about to be taken out.
+
+        Raises:
+            QueueFullError: if ``limit`` items wait beside those.
         """
-        if self._length >= self.limit:
+        if self._length >= self.limit + spare:
             raise QueueFullError
         self._lines.setdefault(client, deque()).append(item)
         self._length += 1

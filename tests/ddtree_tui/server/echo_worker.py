@@ -2,8 +2,8 @@
 
 Usage: python echo_worker.py SCENARIO LOG. What a question begins with may change how it is answered:
 ``slow`` a round every 20 ms until cancelled, ``flood`` rounds as fast as can be, ``silent`` the first token
-and then nothing, ``die`` the end of the process, ``fail`` an error. The scenarios say what is wrong with
-the engine itself.
+and then nothing, ``die`` the end of the process, ``garble`` a line that is no event, ``fail`` an error. The
+scenarios say what is wrong with the engine itself.
 """
 
 from __future__ import annotations
@@ -194,6 +194,8 @@ def answer(command: Generate) -> None:
     if text.startswith("silent"):
         signal.pause()
     rounds = 0
+    if text.startswith("garble"):
+        os.write(1, b"no event\n")
     if text.startswith("slow"):
         done = [whole[0]]
         while not cancelled.wait(0.02):

@@ -48,7 +48,10 @@ def test_it_is_bounded():
     queue.put("b", 2)
     with pytest.raises(QueueFullError):
         queue.put("c", 3)
-    assert queue.empty() == [1, 2]
+    queue.put("c", 3, spare=1)
+    with pytest.raises(QueueFullError):
+        queue.put("d", 4, spare=1)
+    assert queue.empty() == [1, 2, 3]
     assert len(queue) == 0
 
 

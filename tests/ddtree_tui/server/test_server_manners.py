@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from served import Served, port_of, serving, start
 
+from ddtree_tui.server.engine_host import LONGEST_PAUSE, pause_after
+
 CHAT = "/v1/chat/completions"
 
 
@@ -164,6 +166,18 @@ def test_a_full_queue_is_429_with_a_time_to_try_again(tmp_path):
         assert [b"[DONE]" in answer for answer in answers] == [True, True]
 
 
+def test_without_a_queue_one_request_is_answered_at_a_time(tmp_path):
+    with serving(tmp_path / "log", "--max-queue", "0", scenario="ok") as served:
+        served.wait_for("ok")
+        assert served.chat("hello")[0] == 200
+        running = streaming(served, "slow")
+        read_until(running, b"abc")
+        assert served.chat("hello")[0] == 429
+        running.close()
+        until(lambda: metric(served, "ddtree_running") == 0)
+        assert served.chat("hello")[0] == 200
+
+
 def test_answers_come_in_the_order_of_the_questions(echo):
     running = streaming(echo, "slow")
     read_until(running, b"abc")
@@ -204,6 +218,20 @@ def test_kill_9_of_the_engine_under_load(echo):
     assert echo.wait_for("ok")["engine_restarts"] == restarts + 1
     assert echo.engine_pid() != pid
     assert echo.chat("again")[1]["choices"][0]["message"]["content"] == "again"
+
+
+def test_an_engine_that_cannot_be_understood_is_ended(echo):
+    """What it goes on to say is of another answer than the next."""
+    restarts = echo.health()["engine_restarts"]
+    status, failed = echo.chat("garble")
+    assert (status, failed["error"]["code"]) == (503, "engine_died")
+    assert echo.wait_for("ok")["engine_restarts"] == restarts + 1
+    assert echo.chat("again")[1]["choices"][0]["message"]["content"] == "again"
+
+
+def test_pauses_between_starts_grow_to_a_bound():
+    assert [pause_after(deaths) for deaths in (1, 2, 3, 4)] == [0, 1, 3, 7]
+    assert pause_after(10_000) == LONGEST_PAUSE
 
 
 def test_while_the_engine_starts_again_requests_are_503(tmp_path):
