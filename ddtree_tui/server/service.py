@@ -47,15 +47,21 @@ class Service:
         """Seconds."""
         return time.monotonic() - self.started
 
+    def check_open(self) -> None:
+        """Raises:
+        ApiError: 503 once the server was told to end.
+        """
+        if self.host.closing:
+            raise ApiError(503, "The server is shutting down.", code="shutting_down")
+
     def loaded(self) -> Loaded:
         """What the engine holds.
 
         Raises:
             ApiError: 503 while there is no engine to ask.
         """
+        self.check_open()
         host = self.host
-        if host.closing:
-            raise ApiError(503, "The server is shutting down.", code="shutting_down")
         if host.status is not Status.OK or host.loaded is None:
             raise ApiError(
                 503,

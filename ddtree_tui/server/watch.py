@@ -23,6 +23,8 @@ VIEWER_BYTES = 4 * 2**20
 MOST_VIEWER_BYTES = 32 * VIEWER_BYTES
 """Beyond, the viewer is let go."""
 MAX_VIEWERS = 32
+MAX_REQUESTS = 1000
+"""So many are kept at most: what is known of each takes memory too, however few its events."""
 
 
 @dataclass(eq=False)
@@ -177,7 +179,7 @@ class Viewer:
 
 
 class Watch:
-    """Keeps events within ``limit`` bytes, the oldest requests going first, and feeds the viewers."""
+    """Keeps events of ``MAX_REQUESTS`` within ``limit`` bytes, the oldest going first; feeds the viewers."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -243,7 +245,7 @@ class Watch:
         return self._requests.get(id)
 
     def _forget(self) -> None:
-        while self._size > self._limit and len(self._requests) > 1:
+        while len(self._requests) > MAX_REQUESTS or (self._size > self._limit and len(self._requests) > 1):
             _, oldest = self._requests.popitem(last=False)
             self._size -= oldest.size
 

@@ -26,12 +26,13 @@ def watch_routes(service: Service) -> APIRouter:
     @router.get(
         "/v1/ddtree/events",
         response_class=Response,
-        responses=text_of(EVENTS) | COMMON_ERRORS | errors(404, 429),
+        responses=text_of(EVENTS) | COMMON_ERRORS | errors(404, 429, 503),
         summary="The engine's events as they come, or all of one request",
     )
     async def events(
         request: Annotated[str | None, Query(description="of this request alone, from its beginning")] = None,
     ) -> Response:
+        service.check_open()  # who comes back at the end of a stream would keep the server from ending
         if request is not None:
             _find(request)
         if watch.viewers >= MAX_VIEWERS:

@@ -303,7 +303,7 @@ def test_an_engine_without_an_oracle_is_compared_with_itself(tmp_path):
 
 def test_told_to_end_it_lets_the_answer_under_way_end(tmp_path):
     log = tmp_path / "log"
-    process = start(log, "--shutdown-grace", "0.5", scenario="ok")
+    process = start(log, "--shutdown-grace", "1.5", scenario="ok")
     served = Served(port_of(process, log), log)
     served.wait_for("ok")
     engine = served.engine_pid()
@@ -313,6 +313,8 @@ def test_told_to_end_it_lets_the_answer_under_way_end(tmp_path):
     viewer.sendall(b"GET /v1/ddtree/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     read_until(viewer, b'"type":"round"')
     process.send_signal(signal.SIGTERM)
+    until(lambda: served.health()["status"] == "failed")
+    assert served.get("/v1/ddtree/events")[0] == 503
     seen = rest_of(running)
     last = frames(seen)[-1]
     assert last["error"]["code"] == "shutting_down"

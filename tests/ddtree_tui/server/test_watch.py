@@ -161,6 +161,15 @@ def test_memory_is_bounded():
     assert long.state == "stop"
 
 
+def test_requests_are_few_however_small(monkeypatch):
+    monkeypatch.setattr(watch_module, "MAX_REQUESTS", 3)
+    watch = Watch(10**6)
+    for number in range(5):
+        play(watch, f"r{number}", rounds=0)
+    assert [each.id for each in watch.requests()] == ["r4", "r3", "r2"]
+    assert watch._size == sum(each.size for each in watch.requests())
+
+
 def test_over_http(server, tmp_path: Path):
     _, answer = server.chat("What is 12 + 30?", ddtree_trace="yes")
     trace = answer["ddtree"]["trace"]
