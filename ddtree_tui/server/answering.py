@@ -10,6 +10,7 @@ import msgspec
 from fastapi import Request, Response
 
 from ddtree_tui.server.account import Account
+from ddtree_tui.server.decode_request import DecodeRequest
 from ddtree_tui.server.errors import INTERNAL, ApiError, of_engine
 from ddtree_tui.server.fair_queue import QueueFullError
 from ddtree_tui.server.form import Form
@@ -28,13 +29,7 @@ GONE = 499
 
 
 class Answering:
-    """One answer on its way to its client.
-
-    Args:
-        limit: most tokens the request wants, if it says: prompt and answer must fit the context then.
-        stream: as server-sent events; ``usage``: with a last chunk that says what it cost.
-        trace: with the engine's events.
-    """
+    """One answer on its way to its client."""
 
     def __init__(
         self,
@@ -42,19 +37,14 @@ class Answering:
         form: Form,
         command: Generate,
         request: Request,
-        *,
+        body: DecodeRequest,
         loaded: Loaded,
-        limit: int | None,
-        alternatives: int | None,
-        usage: bool,
-        trace: bool,
-        warnings: list[str],
     ) -> None:
-        self._service, self._form, self._request, self._loaded = service, form, request, loaded
-        self._limit, self._usage, self._warnings = limit, usage, warnings
+        self._service, self._form, self._request, self._body = service, form, request, body
+        self._loaded = loaded
         self._run = Run(form.id, command, client_of(request))
-        self._transcript = Transcript(alternatives)
-        self._account = Account(loaded, trace=trace)
+        self._transcript = Transcript(body.alternatives)
+        self._account = Account(loaded, trace=body.traces)
         self._finished: Finished | None = None
         self._facts = request.scope["facts"]
         self._facts |= {
@@ -63,7 +53,7 @@ class Answering:
             "mode": command.settings.mode,
         }
 
-    async def respond(self, *, stream: bool) -> Response:
+    async def respond(self) -> Response:
         """The answer, or the beginning of one.
 
         Raises:
@@ -74,7 +64,7 @@ class Answering:
         except QueueFullError:
             raise self._full() from None
         try:
-            if not stream:
+            if not self._body.streams:
                 answer = await unless_gone(self._request.receive, self._whole())
                 self._leave("ok")
                 return answer
@@ -133,13 +123,13 @@ class Answering:
         }
         rest["ddtree"]["trace"] = None  # sent already
         usage = rest.pop("usage")
-        if not self._usage:
+        if not self._body.includes_usage:
             return [frame(msgspec.json.encode(ending | rest)), DONE]
         last = self._form.streamed() | {"usage": usage} | rest
         return [self._framed(ending), frame(msgspec.json.encode(last)), DONE]
 
     def _framed(self, chunk: dict[str, Any]) -> bytes:
-        if self._usage:
+        if self._body.includes_usage:
             chunk["usage"] = None
         return frame(msgspec.json.encode(chunk))
 
@@ -170,12 +160,12 @@ class Answering:
                     raise of_engine(event, self._form.question)
 
     def _check_room(self, prompt: int) -> None:
-        context = self._loaded.context_length
-        if self._limit is not None and prompt + self._limit > context:
+        context, limit = self._loaded.context_length, self._body.answer_tokens
+        if limit is not None and prompt + limit > context:
             raise ApiError(
                 400,
-                f"The model's context has {context} tokens; the request is for {prompt + self._limit}: "
-                f"{prompt} of the prompt and {self._limit} of the answer.",
+                f"The model's context has {context} tokens; the request is for {prompt + limit}: "
+                f"{prompt} of the prompt and {limit} of the answer.",
                 code="context_length_exceeded",
                 param="max_tokens",
             )
@@ -190,7 +180,7 @@ class Answering:
             self._finished,
             thinking_tokens=self._transcript.thinking_tokens,
             waited=self._run.waited,
-            warnings=self._warnings,
+            warnings=self._body.warnings(self._run.command.settings.mode),
         )
 
     def _note(self, finished: Finished) -> None:

@@ -28,22 +28,15 @@ def chat_routes(service: Service) -> APIRouter:
     async def chat(body: ChatRequest, request: Request) -> Any:
         service.check_model(body.model)
         loaded = service.loaded()
-        more = {} if body.thinking is None else {"thinking": body.thinking}
-        settings = body.settings(
-            service.options, loaded.context_length, detail=bool(body.alternatives), **more
-        )
+        settings = body.settings(service.options, loaded.context_length, thinking=body.thinking)
         answering = Answering(
             service,
             ChatForm(body, service.options.name),
             Generate(messages=body.conversation(), settings=settings),
             request,
-            loaded=loaded,
-            limit=body.answer_tokens,
-            alternatives=body.alternatives,
-            usage=body.includes_usage,
-            trace=body.traces,
-            warnings=body.warnings(),
+            body,
+            loaded,
         )
-        return await answering.respond(stream=body.streams)
+        return await answering.respond()
 
     return router

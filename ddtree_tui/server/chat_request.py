@@ -10,7 +10,7 @@ from ddtree_tui.server.booleans import Boolean
 from ddtree_tui.server.decode_request import DecodeRequest, TemplateArguments
 from ddtree_tui.server.unsupported import IGNORED, Only
 from engine.events import TOP_CANDIDATES
-from engine.settings import Message
+from engine.settings import Message, Mode
 
 
 def _text(value: Any) -> Any:
@@ -99,8 +99,6 @@ class ChatRequest(DecodeRequest):
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
-        if self.stream_options is not None and not self.stream:
-            raise ValueError("'stream_options' needs 'stream': true.")
         if self.top_logprobs and not self.logprobs:
             raise ValueError("'top_logprobs' needs 'logprobs': true.")
         limits = {self.max_tokens, self.max_completion_tokens} - {None}
@@ -125,17 +123,16 @@ class ChatRequest(DecodeRequest):
 
     @property
     def alternatives(self) -> int | None:
-        """How many candidates are told per token; None for no log-probabilities at all."""
         return (self.top_logprobs or 0) if self.logprobs else None
 
     def conversation(self) -> list[Message]:
         """The messages as the engine takes them."""
         return [_message(turn) for turn in self.messages]
 
-    def warnings(self) -> list[str]:
+    def warnings(self, mode: Mode) -> list[str]:
         named = any(turn.name is not None for turn in self.messages)
         unread = "The names in 'messages' are not read: chat templates have no place for them."
-        return super().warnings() + ([unread] if named else [])
+        return super().warnings(mode) + ([unread] if named else [])
 
 
 def _message(turn: SystemTurn | UserTurn | AssistantTurn) -> Message:

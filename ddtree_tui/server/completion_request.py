@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from ddtree_tui.server.booleans import read_boolean
 from ddtree_tui.server.decode_request import DecodeRequest
 from ddtree_tui.server.unsupported import Only
 from engine.events import TOP_CANDIDATES
@@ -22,7 +21,7 @@ def _prompt(value: Any) -> Any:
 
 def _alternatives(value: Any) -> Any:
     """A number here, where chat has a boolean; false is none."""
-    return None if isinstance(value, bool | str) and read_boolean(value) is False else value
+    return None if value is False else value
 
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -44,13 +43,6 @@ class CompletionRequest(DecodeRequest):
     echo: Annotated[Any, Only(False)] = None
     suffix: Annotated[Any, Only("")] = None
 
-    @model_validator(mode="after")
-    def _check_together(self) -> Self:
-        if self.stream_options is not None and not self.stream:
-            raise ValueError("'stream_options' needs 'stream': true.")
-        return self
-
     @property
     def alternatives(self) -> int | None:
-        """How many candidates are told per token; None for no log-probabilities at all."""
         return self.logprobs

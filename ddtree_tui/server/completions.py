@@ -28,21 +28,15 @@ def completion_routes(service: Service) -> APIRouter:
     async def complete(body: CompletionRequest, request: Request) -> Any:
         service.check_model(body.model)
         loaded = service.loaded()
-        settings = body.settings(
-            service.options, loaded.context_length, detail=bool(body.alternatives), thinking=False
-        )
+        settings = body.settings(service.options, loaded.context_length, thinking=False)
         answering = Answering(
             service,
             TextForm(body, service.options.name),
             Generate(messages=[{"role": "user", "content": body.prompt}], settings=settings, plain=True),
             request,
-            loaded=loaded,
-            limit=body.answer_tokens,
-            alternatives=body.alternatives,
-            usage=body.includes_usage,
-            trace=body.traces,
-            warnings=body.warnings(),
+            body,
+            loaded,
         )
-        return await answering.respond(stream=body.streams)
+        return await answering.respond()
 
     return router

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated, Any, Literal
+from abc import abstractmethod
+from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from ddtree_tui.server.booleans import Boolean
 from ddtree_tui.server.options import ServeOptions
 from ddtree_tui.server.unsupported import IGNORED, Only, ignored_fields
-from engine.settings import MAX_BUDGET, DecodeSettings
+from engine.settings import MAX_BUDGET, DecodeSettings, Mode
 
 MAX_STOPS = 16
 MAX_TEMPERATURE = 100.0
@@ -94,6 +103,12 @@ class DecodeRequest(BaseModel):
     logit_bias: Annotated[Any, Only({})] = None
     user: Annotated[str | None, IGNORED] = None
 
+    @model_validator(mode="after")
+    def _check_stream_options(self) -> Self:
+        if self.stream_options is not None and not self.stream:
+            raise ValueError("'stream_options' needs 'stream': true.")
+        return self
+
     @property
     def streams(self) -> bool:
         return bool(self.stream)
@@ -106,16 +121,24 @@ class DecodeRequest(BaseModel):
     def traces(self) -> bool:
         return bool(self.ddtree_trace)
 
-    def warnings(self) -> list[str]:
-        """What the request asks for and does not get, a sentence each."""
-        return [f"The parameter '{name}' has no effect on this server." for name in ignored_fields(self)]
+    @property
+    @abstractmethod
+    def alternatives(self) -> int | None:
+        """How many candidates are told per token; None for no log-probabilities at all."""
+
+    def warnings(self, mode: Mode) -> list[str]:
+        """What the request asks for and does not get, a sentence each. ``mode``: as it is decoded."""
+        found = [f"The parameter '{name}' has no effect on this server." for name in ignored_fields(self)]
+        if self.tree_budget is not None and mode != "tree":
+            found.append(f"The parameter 'tree_budget' has no effect in mode '{mode}'.")
+        return found
 
     def settings(self, options: ServeOptions, context: int, **more: Any) -> DecodeSettings:
         """How to decode the answer: what is said here, before what ``serve`` was started with.
 
         Args:
             context: tokens that prompt and answer may have together.
-            more: settings that only one kind of request has.
+            more: settings that only one kind of request has; None is not said.
         """
         said = {
             "mode": self.mode,
@@ -127,6 +150,7 @@ class DecodeRequest(BaseModel):
             "seed": self.seed,
             "max_new_tokens": self.answer_tokens or options.answer_tokens or context,
             "stop": tuple(self.stop) or None,
+            "detail": bool(self.alternatives),
             **more,
         }
         said = {name: value for name, value in said.items() if value is not None}

@@ -129,6 +129,8 @@ def _invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
             message = f"There is no parameter '{param}'."
         case "missing" if param is None:
             message = "There is no JSON body; send one with Content-Type: application/json."
+        case _ if param is None and first["type"] != "value_error":
+            message = "The body is not a JSON object."
         case "missing":
             message = f"The parameter '{param}' is missing."
         case "value_error" if param is None:  # of several together, named first in the sentence

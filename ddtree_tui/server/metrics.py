@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 from prometheus_client import (
@@ -143,8 +142,3 @@ class _Read(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield GaugeMetricFamily(self._name, self._text, self._read())
-
-
-def since(start: float) -> Callable[[], float]:
-    """Seconds since ``time.monotonic`` was ``start``."""
-    return lambda: time.monotonic() - start

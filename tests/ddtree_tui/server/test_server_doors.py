@@ -140,6 +140,7 @@ def test_rubbish_is_400(locked, body):
         status, answer = locked.post(path, body)
         assert status == 400
         assert answer["error"]["type"] == "invalid_request_error"
+        assert "None" not in answer["error"]["message"]
 
 
 @pytest.mark.parametrize(

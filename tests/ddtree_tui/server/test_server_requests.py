@@ -128,7 +128,13 @@ def test_values_that_ask_for_nothing_are_fine():
         modalities=["text"],
         user=None,
     )
-    assert request.warnings() == []
+    assert request.warnings("tree") == []
+
+
+def test_a_budget_without_a_tree_is_warned_of():
+    assert chat(tree_budget=4).warnings("tree") == []
+    (warning,) = chat(tree_budget=4).warnings("chain")
+    assert "'tree_budget' has no effect in mode 'chain'" in warning
 
 
 def test_settings_are_the_servers_where_the_request_says_nothing():
