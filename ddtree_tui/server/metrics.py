@@ -60,7 +60,7 @@ class Metrics:
             "ddtree_queue_seconds", "Time in the queue", buckets=_SECONDS, registry=registry
         )
         self._took = Histogram(
-            "ddtree_request_seconds", "From arrival to end", buckets=_SECONDS, registry=registry
+            "ddtree_request_seconds", "From arrival to end", ["route"], buckets=_SECONDS, registry=registry
         )
         self._status = Gauge("ddtree_status", "1 for what /health says", ["status"], registry=registry)
         self._memory = Gauge(
@@ -111,7 +111,7 @@ class Metrics:
     def request(self, route: str, status: int, outcome: str, seconds: float) -> None:
         """A request was answered."""
         self._requests.labels(route, status, outcome).inc()
-        self._took.observe(seconds)
+        self._took.labels(route).observe(seconds)
 
     def waited(self, seconds: float) -> None:
         """A request's turn came."""

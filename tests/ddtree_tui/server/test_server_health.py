@@ -67,6 +67,7 @@ def test_metrics(server):
     assert grew("ddtree_stage_seconds_total", stage="verify") >= 0.99 * block["ms"]["verify"] / 1000
     route = {"route": "/v1/chat/completions", "status": "200", "outcome": "length"}
     assert grew("ddtree_requests_total", **route) >= 1
+    assert grew("ddtree_request_seconds_count", route="/v1/chat/completions") >= 1
     assert grew("vllm:spec_decode_num_drafts_total") >= rounds
     assert grew("vllm:spec_decode_num_draft_tokens_total") >= drafted["num_draft_tokens"]
     assert grew("vllm:spec_decode_num_accepted_tokens_total") >= drafted["num_accepted_draft_tokens"]
