@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ddtree_tui.importers.refusal import damaged, too_large
+from ddtree_tui.importers.refusal import damaged, too_large, unfit
 from engine.errors import EngineError
 from engine.event_check import check_event
 from engine.events import (
@@ -147,14 +147,14 @@ def events_of(imported: Imported) -> Iterator[AnyEvent]:
             where = f"round {event.index + 1}" if isinstance(event, Round) else "the answer"
             yield _checked(event, f"{where} of {answer.name}" if answer.name else where)
     if not answers:
-        raise damaged("holds no answers")
+        raise unfit("holds no answers")
 
 
 def _checked(event: AnyEvent, where: str) -> AnyEvent:
     try:
         check_event(event)
     except EngineError as error:
-        raise damaged(f"contradicts itself in {where}: {error.detail}") from error
+        raise unfit(f"contradicts itself in {where}: {error.detail}") from error
     return event
 
 
@@ -181,8 +181,7 @@ def _answer(system: str, answer: ImportedAnswer) -> Iterator[AnyEvent]:
     if answer.spelling:
         yield _tokens(answer.spelling)
     yield _prefilled(system, answer)
-    count = len(answer.prompt_ids) or answer.prompt_tokens
-    position = count if count is not None else None
+    position = len(answer.prompt_ids) or answer.prompt_tokens
     t = answer.seconds_to_first
     rounds: list[Round] = []
     for index, imported in enumerate(answer.rounds):
@@ -287,17 +286,22 @@ def _choices(ids: Sequence[int], imported: ImportedRound) -> list[int]:
     return choices
 
 
-def _histogram(lengths: Sequence[int]) -> list[int]:
+def totals_of(lengths: Sequence[int], *, drafted: int | None = None, accepted: int | None = None) -> Totals:
+    """The totals of rounds whose acceptance lengths are known."""
     counts = Counter(lengths)
-    return [counts[length] for length in range(max(lengths, default=-1) + 1)]
+    return Totals(
+        rounds=len(lengths),
+        mean=sum(lengths) / len(lengths) if lengths else 0.0,
+        histogram=[counts[length] for length in range(max(lengths, default=-1) + 1)],
+        drafted=drafted,
+        accepted=accepted,
+    )
 
 
 def _finished(answer: ImportedAnswer, rounds: Sequence[Round], t: float) -> Finished:
     lengths = [round_.acceptance_length for round_ in rounds]
-    totals = answer.totals or Totals(
-        rounds=len(rounds),
-        mean=sum(lengths) / len(lengths) if lengths else 0.0,
-        histogram=_histogram(lengths),
+    totals = answer.totals or totals_of(
+        lengths,
         drafted=sum(len(round_.nodes.ids) for round_ in rounds),
         accepted=sum(len(round_.accepted) for round_ in rounds),
     )

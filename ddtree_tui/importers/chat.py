@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import msgspec
 
 from ddtree_tui.importers.answer import Reason
+from ddtree_tui.importers.json_answers import of_type
 from engine.settings import Message
 
+T = TypeVar("T")
 _ROLES = ("system", "user", "assistant")
 
 
@@ -21,16 +23,22 @@ class Entry(msgspec.Struct):
 
 
 class Logprobs(msgspec.Struct):
+    """What is told of the answer's tokens."""
+
     content: list[Entry] | None = None
 
 
 class Spoken(msgspec.Struct):
+    """A message: the answer, and its thinking under the one or the other name."""
+
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
 
 
 class Choice(msgspec.Struct):
+    """One of the answers to a request. ``message`` on the chat route, ``text`` on the completion route."""
+
     message: Spoken | None = None
     text: str | None = None
     finish_reason: str | None = None
@@ -40,6 +48,8 @@ class Choice(msgspec.Struct):
 
 
 class Usage(msgspec.Struct):
+    """How many tokens there were."""
+
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
@@ -64,6 +74,21 @@ class Request(msgspec.Struct):
                 role = cast(Literal["system", "user", "assistant"], message["role"])
                 found.append({"role": role, "content": message["content"]})
         return found
+
+
+def response_in(value: Any) -> Any:
+    """The answer in what was saved: the ``response`` beside a ``request``, or all of it."""
+    return value.get("response", value) if isinstance(value, Mapping) else value
+
+
+def saved(value: Any, kind: type[T], number: int) -> tuple[T, Request]:
+    """A saved answer as a struct of its source, and what was sent, as far as it was saved.
+
+    Raises:
+        EngineError: ``import`` that says which field is of the wrong type.
+    """
+    request = value.get("request") if isinstance(value, Mapping) else None
+    return of_type(response_in(value), kind, number), of_type(request or {}, Request, number)
 
 
 def text_of(choice: Choice | None) -> str:

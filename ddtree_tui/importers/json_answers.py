@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ddtree_tui.importers.refusal import damaged, refused
+from ddtree_tui.importers.refusal import refused, unfit
 from engine.errors import EngineError
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def of_type(value: Any, kind: type[T], number: int) -> T:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise damaged(f"does not fit in answer {number}: {error}") from error
+        raise unfit(f"does not fit in answer {number}: {error}") from error
 
 
 def _no_json(error: Exception) -> EngineError:

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from ddtree_tui.importers.answer import MAX_PLACES, Imported, ImportedAnswer, ImportedRound, Reason
 from ddtree_tui.importers.json_answers import of_type
-from ddtree_tui.importers.refusal import damaged, too_large
+from ddtree_tui.importers.refusal import too_large, unfit
 from engine.events import MAX_NODES, UNKNOWN_ID
 from engine.settings import Message, Mode
 
@@ -36,6 +36,8 @@ class PlainRound(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PlainAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """``first_id``: the token from the prefill; ``tokens``: how ids are spelled."""
+
     rounds: list[PlainRound]
     name: str = ""
     prompt: str | None = None
@@ -72,7 +74,7 @@ def read_plain(values: Sequence[Any]) -> Imported:
         values = [{"rounds": values}]
     answers = [of_type(value, PlainAnswer, number) for number, value in enumerate(values, 1)]
     if not answers:
-        raise damaged("holds no answers")
+        raise unfit("holds no answers")
     first = answers[0]
     return Imported(
         system=SYSTEM,
@@ -120,7 +122,7 @@ def _round(round_: PlainRound, answer: PlainAnswer, before: int | None, where: s
         raise too_large(f"has a tree of {count:,} nodes in {where}")
     _check_lengths(round_, count, where)
     if not all(0 <= node < count for node in round_.accepted):
-        raise damaged(f"accepts a node that is not there in {where}")
+        raise unfit(f"accepts a node that is not there in {where}")
     bonus = UNKNOWN_ID if isinstance(round_.bonus, UnsetType) else round_.bonus
     path = [round_.ids[node] for node in round_.accepted]
     root = round_.root if round_.root is not None else before
@@ -146,7 +148,7 @@ def _check_lengths(round_: PlainRound, count: int, where: str) -> None:
         ("ranks", round_.ranks),
     ):
         if values is not None and len(values) != count:
-            raise damaged(f"has {count} ids and {len(values)} {name} in {where}")
+            raise unfit(f"has {count} ids and {len(values)} {name} in {where}")
 
 
 def _output(rounds: Sequence[ImportedRound]) -> list[int]:
@@ -161,5 +163,5 @@ def _output(rounds: Sequence[ImportedRound]) -> list[int]:
 
 def _spelling(tokens: Mapping[str, str], number: int) -> dict[int, bytes]:
     if not all(key.isascii() and key.isdecimal() and len(key) <= 18 for key in tokens):
-        raise damaged(f"has a key in the tokens of answer {number} that is no id")
+        raise unfit(f"has a key in the tokens of answer {number} that is no id")
     return {int(key): text.encode() for key, text in tokens.items()}

@@ -14,9 +14,9 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from ddtree_tui.escape import escape
-from ddtree_tui.importers.answer import MAX_PLACES, Imported, ImportedAnswer, ImportedRound, Totals
+from ddtree_tui.importers.answer import MAX_PLACES, Imported, ImportedAnswer, ImportedRound, totals_of
 from ddtree_tui.importers.known_names import NumpyArray, Tensor
-from ddtree_tui.importers.refusal import damaged, too_large
+from ddtree_tui.importers.refusal import damaged, too_large, unfit
 from engine.events import MAX_NODES, UNKNOWN_ID, StageTimes
 from engine.settings import Mode
 
@@ -66,7 +66,7 @@ def _answers(value: Any, arguments: Mapping[Any, Any], block_size: int | None) -
         found = True
         yield _answer(name, way, entry, arguments, block_size)
     if not found:
-        raise damaged(
+        raise unfit(
             "holds no answers of the DDTree reference implementation: neither responses nor round_trees"
         )
 
@@ -131,7 +131,7 @@ def _answer(
         prompt_ids=prompt,
         output_ids=output,
         tokens=_whole(entry.get("num_output_tokens")),
-        totals=None if rounds or not lengths else _totals(lengths),
+        totals=None if rounds or not lengths else totals_of(lengths),
         stage_ms=_stages(entry.get("stage_times")),
         seconds_to_first=_number(entry.get("time_to_first_token")) or 0.0,
     )
@@ -143,13 +143,6 @@ def _way_of(name: str, trees: Sequence[Tree]) -> Way:
         return Way("tree", int(budget[1]) if budget else 0)
     modes: dict[str, Mode] = {"baseline": "ar", "dflash": "chain"}
     return Way(modes.get(name), 0)
-
-
-def _totals(lengths: Sequence[int]) -> Totals:
-    histogram = [0] * (max(lengths) + 1)
-    for length in lengths:
-        histogram[length] += 1
-    return Totals(rounds=len(lengths), mean=sum(lengths) / len(lengths), histogram=histogram)
 
 
 def _rounds(

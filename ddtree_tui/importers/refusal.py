@@ -24,6 +24,13 @@ def damaged(what: str) -> EngineError:
     return refused(f"The file {what}.", "It is damaged or cut short; copy or save it again.")
 
 
+def unfit(what: str) -> EngineError:
+    """The error of a file that says what its source never would. ``what`` completes "The file ..."."""
+    return refused(
+        f"The file {what}.", "Correct it, or name its source with --from; docs/importing.md has the fields."
+    )
+
+
 def too_large(what: str) -> EngineError:
     """The error of a file that holds more than is read. ``what`` completes "The file ..."."""
     return refused(f"The file {what}.", "Save fewer answers to a file.")

@@ -13,7 +13,16 @@ from typing import Any
 import msgspec
 
 from ddtree_tui.importers.answer import Imported, ImportedAnswer, Totals
-from ddtree_tui.importers.chat import Choice, Request, Usage, reason_of, text_of, thinking_of
+from ddtree_tui.importers.chat import (
+    Choice,
+    Request,
+    Usage,
+    reason_of,
+    response_in,
+    saved,
+    text_of,
+    thinking_of,
+)
 from ddtree_tui.importers.json_answers import of_type
 from ddtree_tui.importers.refusal import refused
 
@@ -51,10 +60,14 @@ class MetaInfo(msgspec.Struct):
 
 
 class Extension(msgspec.Struct):
+    """``sglext`` of an answer."""
+
     spec_tokens_details: dict[str, Any] | None = None
 
 
 class Response(msgspec.Struct):
+    """An answer of any route, as far as it matters here."""
+
     meta_info: dict[str, Any] | None = None
     sglext: Extension | None = None
     choices: list[Choice] = []
@@ -66,7 +79,7 @@ class Response(msgspec.Struct):
 
 def is_sglang(value: Any) -> bool:
     """Whether a JSON value is an answer of SGLang."""
-    response = value.get("response", value) if isinstance(value, Mapping) else None
+    response = response_in(value)
     if not isinstance(response, Mapping):
         return False
     choices = response.get("choices")
@@ -86,9 +99,7 @@ def read_sglang(values: Sequence[Any]) -> Imported:
     """
     answers, model = [], ""
     for number, value in enumerate(values, 1):
-        outer = value if isinstance(value, Mapping) else {}
-        response = of_type(outer.get("response", value), Response, number)
-        request = of_type(outer.get("request") or {}, Request, number)
+        response, request = saved(value, Response, number)
         answers.append(_answer(response, request, number))
         model = model or response.model
     return Imported(system=SYSTEM, answers=answers, target=model)

@@ -13,8 +13,17 @@ from typing import Any
 import msgspec
 
 from ddtree_tui.importers.answer import MAX_PLACES, Imported, ImportedAnswer, ImportedRound, Totals
-from ddtree_tui.importers.chat import Choice, Request, Usage, reason_of, spelling_of, text_of, thinking_of
-from ddtree_tui.importers.json_answers import of_type
+from ddtree_tui.importers.chat import (
+    Choice,
+    Request,
+    Usage,
+    reason_of,
+    response_in,
+    saved,
+    spelling_of,
+    text_of,
+    thinking_of,
+)
 from ddtree_tui.importers.refusal import damaged, refused, too_large
 from engine.events import MAX_NODES, UNKNOWN_ID
 
@@ -35,12 +44,16 @@ class Speculative(msgspec.Struct):
 
 
 class Metrics(msgspec.Struct):
+    """``metrics`` of an answer."""
+
     speculative_decoding: Speculative | None = None
     time_to_first_token_ms: float | None = None
     tokens_per_second: float | None = None
 
 
 class Response(msgspec.Struct):
+    """An answer of either route, as far as it matters here."""
+
     choices: list[Choice] = []
     usage: Usage | None = None
     metrics: Metrics | None = None
@@ -50,7 +63,7 @@ class Response(msgspec.Struct):
 
 def is_vllm(value: Any) -> bool:
     """Whether a JSON value is an answer of vLLM with metrics."""
-    response = value.get("response", value) if isinstance(value, Mapping) else None
+    response = response_in(value)
     metrics = response.get("metrics") if isinstance(response, Mapping) else None
     return isinstance(metrics, Mapping) and "speculative_decoding" in metrics
 
@@ -61,7 +74,7 @@ def read_vllm(values: Sequence[Any]) -> Imported:
     Raises:
         EngineError: ``import`` for what is none, or has no speculative metrics.
     """
-    pairs = [_pair(value, number) for number, value in enumerate(values, 1)]
+    pairs = [saved(value, Response, number) for number, value in enumerate(values, 1)]
     specs = [response.metrics.speculative_decoding for response, _ in pairs if response.metrics is not None]
     sizes = {spec.num_spec_tokens for spec in specs if spec is not None}
     size = next(iter(sizes)) if len(sizes) == 1 else None
@@ -71,12 +84,6 @@ def read_vllm(values: Sequence[Any]) -> Imported:
         target=pairs[0][0].model if pairs else "",
         block_size=size + 1 if size is not None and 0 < size <= MAX_NODES else None,
     )
-
-
-def _pair(value: Any, number: int) -> tuple[Response, Request]:
-    outer = value if isinstance(value, Mapping) else {}
-    response = of_type(outer.get("response", value), Response, number)
-    return response, of_type(outer.get("request") or {}, Request, number)
 
 
 def _answer(response: Response, request: Request, number: int) -> ImportedAnswer:
