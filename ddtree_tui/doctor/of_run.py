@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ddtree_tui.doctor.answers import told
+from ddtree_tui.doctor.answers import answer_of
 from ddtree_tui.doctor.report import Report, make_report
 from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
 from ddtree_tui.doctor.ways import Way
@@ -35,7 +35,7 @@ def state_of(answer: Answer) -> tuple[object, ...]:
 def report_of(answer: Answer) -> Report:
     """What is known of the answer so far."""
     way = Way("subject", answer.settings)
-    one = told(0, way, run_events(answer))
+    one = answer_of(0, way, run_events(answer))
     return make_report(
         diagnose([one.seen]),
         load=LoadSettings(),
@@ -64,7 +64,7 @@ def _rows(report: Report, width: int) -> Iterator[Row]:
             yield from _wrapped(layer, "text", width)
         if answer.own == "unchecked":
             yield from _wrapped(
-                "To compare: set oracle to full (Ctrl+G) and run the prompt again, or: ddtree-tui doctor",
+                "To compare: Esc, then C, or of a recorded run: ddtree-tui doctor FILE",
                 "quiet",
                 width,
             )

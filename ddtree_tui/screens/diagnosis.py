@@ -12,7 +12,8 @@ from ddtree_tui.doctor.of_run import Row, report_of, rows_of, state_of
 from ddtree_tui.doctor.report import Report
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
-from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
+from ddtree_tui.widgets.painted import ScrolledLines
+from ddtree_tui.widgets.screen_title import ScreenTitle
 
 HINTS: tuple[Hint, ...] = (
     ("Esc", "back", "screen.leave"),
@@ -21,23 +22,6 @@ HINTS: tuple[Hint, ...] = (
     ("Enter", "its first round", "screen.go"),
     ("^Q", "quit", "quit"),
 )
-
-
-class DiagnosisHeading(Lines):
-    """What this is."""
-
-    ROLES = ("title",)
-    COMPONENT_CLASSES = set(ROLES)
-    ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    DiagnosisHeading {
-        height: 1; padding: 0 1; background: $panel;
-        .title { color: $foreground; text-style: bold; }
-    }
-    """
-
-    def draw(self, width: int, height: int) -> list[list[Span]]:
-        return [[("Diagnosis of the shown run", "title")]]
 
 
 class DiagnosisView(ScrolledLines, can_focus=True):
@@ -127,8 +111,8 @@ class DiagnosisScreen(LiveScreen[int]):
         self._state: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """Heading, diagnosis, keys."""
-        yield DiagnosisHeading()
+        """Title, diagnosis, keys."""
+        yield ScreenTitle("Diagnosis of the shown run")
         yield DiagnosisView(plain=self._plain)
         yield KeyBar()
 
@@ -155,7 +139,7 @@ class DiagnosisScreen(LiveScreen[int]):
         """Show the first round of the chosen cause on the main screen."""
         answer, shows = self._controller.shown_answer, self.query_one(DiagnosisView).round
         if answer is None or shows is None or shows >= len(answer.rounds):
-            self.notify("This shows in no round by itself.", markup=False, timeout=3)
+            self.notify("This cause shows in no single round.", markup=False, timeout=3)
             return
         self.dismiss(answer.first_round + shows)
 

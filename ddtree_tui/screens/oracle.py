@@ -11,7 +11,8 @@ from ddtree_tui.check.rows import Row, rows_of
 from ddtree_tui.controller import Controller
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
-from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
+from ddtree_tui.widgets.painted import ScrolledLines
+from ddtree_tui.widgets.screen_title import ScreenTitle
 
 HINTS: tuple[Hint, ...] = (
     ("Esc", "back", "screen.leave"),
@@ -20,23 +21,6 @@ HINTS: tuple[Hint, ...] = (
     ("↑ ↓", "scroll", ""),
     ("^Q", "quit", "quit"),
 )
-
-
-class OracleHeading(Lines):
-    """What this is."""
-
-    ROLES = ("title",)
-    COMPONENT_CLASSES = set(ROLES)
-    ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    OracleHeading {
-        height: 1; padding: 0 1; background: $panel;
-        .title { color: $foreground; text-style: bold; }
-    }
-    """
-
-    def draw(self, width: int, height: int) -> list[list[Span]]:
-        return [[("The shown answer against the target alone", "title")]]
 
 
 class OracleView(ScrolledLines, can_focus=True):
@@ -95,8 +79,8 @@ class OracleScreen(LiveScreen[None]):
         self._plain = plain
 
     def compose(self) -> ComposeResult:
-        """Heading, result, keys."""
-        yield OracleHeading()
+        """Title, result, keys."""
+        yield ScreenTitle("The shown answer against the target alone")
         yield OracleView(plain=self._plain)
         yield KeyBar()
 

@@ -62,4 +62,4 @@ async def test_what_was_not_compared_is_not_called_healthy():
         shown = play.text()
         assert "Nothing wrong is seen" in shown
         assert "Healthy" not in shown
-        assert "set oracle to full" in shown
+        assert "Esc, then C" in shown
