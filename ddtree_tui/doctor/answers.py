@@ -46,7 +46,7 @@ class Answer:
         return [event for event in self.events if isinstance(event, Round)]
 
 
-def told(prompt: int, way: Way, events: Iterable[AnyEvent]) -> Answer:
+def answer_of(prompt: int, way: Way, events: Iterable[AnyEvent]) -> Answer:
     """One answer from all its events, with the findings of detectors that need no more than these."""
     events = tuple(events)
     (seen, *_) = [*seen_answers(events, way.name), Seen(way.name)]
@@ -75,7 +75,7 @@ def recorded(events: Iterable[AnyEvent]) -> list[Answer]:
 
 def _recorded(number: int, events: Sequence[AnyEvent]) -> Answer:
     prefilled = next(event for event in events if isinstance(event, Prefilled))
-    answer = told(number, Way("subject", prefilled.settings), events)
+    answer = answer_of(number, Way("subject", prefilled.settings), events)
     source = prefilled.source
     told_by = (
         way_name(prefilled.settings) if source is None else f"{source.system}, {source.name}".rstrip(", ")

@@ -24,8 +24,8 @@ from ddtree_tui.doctor.visit import (
     check_recorded,
     conversations,
     first_rounds,
-    not_loaded,
     open_trace,
+    undecodable,
 )
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.export.formats import write_new
@@ -88,27 +88,18 @@ class _Doctor:
         self._look()
         if self.options.until != "environment" and not self.visit.imported:
             self._ask()
-        report = make_report(
-            self.visit.diagnosis(),
-            load=self.visit.load,
-            loaded=self.visit.loaded,
-            lines=self.visit.lines,
-            answers=self.visit.answers,
-            notices=self.visit.notices,
-            with_text=True,
-        )
+        report = self._report(with_text=self.options.with_text)
         self.status.clear()
         if self.options.json:
-            told = report if self.options.with_text else self._without_text()
-            put(msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n")
-        else:
-            put("\n".join(conclusion_text(report)) + "\n")
+            put(_json(report))
+        else:  # on the own screen nothing needs to be left out
+            put("\n".join(conclusion_text(self._report(with_text=True))) + "\n")
         if self.options.report is not None:
-            write_report(self.options.report, report if self.options.with_text else self._without_text())
+            write_report(self.options.report, report)
             self.status.say(f"The report is in {self.options.report}.")
         return exit_codes.OK if report.healthy and not self.visit.failures else exit_codes.ENGINE_FAILED
 
-    def _without_text(self) -> Report:
+    def _report(self, *, with_text: bool) -> Report:
         return make_report(
             self.visit.diagnosis(),
             load=self.visit.load,
@@ -116,6 +107,7 @@ class _Doctor:
             lines=self.visit.lines,
             answers=self.visit.answers,
             notices=self.visit.notices,
+            with_text=with_text,
         )
 
     def _look(self) -> None:
@@ -155,7 +147,8 @@ class _Doctor:
                 asked = [*conversations(self.visit, self.options.messages, subject)]
                 answer_all(patient, self.visit, asked, self._say)
             except EngineError as error:
-                self._add(not_loaded(error, "loading" if self.visit.first is None else "engine"))
+                name = "loading" if self.visit.first is None else "engine"
+                self._add(undecodable(name, error.message, error.hint))
             self._print("")
 
     def _add(self, line: Line) -> None:
@@ -186,10 +179,14 @@ def write_report(path: Path, report: Report) -> None:
         EngineError: ``export``.
     """
     if path.suffix == ".json":
-        text = msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
+        text = _json(report)
     else:
         text = page(report) if path.suffix == ".html" else markdown(report)
     write_new(path, [text.encode()])
+
+
+def _json(report: Report) -> str:
+    return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
 
 
 def _check_report(path: Path | None) -> None:

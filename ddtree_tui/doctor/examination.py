@@ -51,9 +51,9 @@ def examine(load: LoadSettings, command: Sequence[str] | None = None) -> Iterato
                 part="environment",
                 name="examination",
                 status="fail",
-                seen=f"ended with code {code} behind {last or 'its start'}"
+                seen=f"ended with code {code} after {last or 'its start'}"
                 + (f": {said[-1]}" if said else ""),
-                means="What comes after that is not known; a library that crashes while it loads does this.",
+                means="What comes next is not known. A library that crashes while it is imported does this.",
                 todo=f"Try it by itself: {sys.executable} -c 'import torch, transformers'",
                 text="\n".join(said),
             )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from ddtree_tui.doctor.answers import Answer, told
+from ddtree_tui.doctor.answers import Answer, answer_of
 from ddtree_tui.doctor.drawn_tree import drawn_tree
 from ddtree_tui.doctor.faults_list import AREAS
 from ddtree_tui.doctor.markdown import fenced, plain
@@ -117,11 +117,11 @@ def examples(patient: Patient, loaded: Loaded, progress: Progress) -> dict[str, 
             {"role": "system", "content": SYSTEM},
             {"role": "user", "content": prompt},
         ]
-        healthy = told(0, Way("healthy", settings), patient.answer(messages, settings))
+        healthy = answer_of(0, Way("healthy", settings), patient.answer(messages, settings))
         names = [name for name in FAULTS if plantable(name, settings, loaded)]
         for place, name in enumerate(names, 1):
             sick_settings = msgspec.structs.replace(settings, inject=(name,))
-            sick = told(0, Way("subject", sick_settings), patient.answer(messages, sick_settings))
+            sick = answer_of(0, Way("subject", sick_settings), patient.answer(messages, sick_settings))
             diagnosis = diagnose([sick.seen])
             for cause in dict.fromkeys((name, *(one.cause.name for one in diagnosis.causes))):
                 if cause != name and cause in FAULTS:

@@ -12,6 +12,8 @@ from ddtree_tui.doctor.tables import (
     beside_text,
     evidence,
     layer_text,
+    made_with,
+    text_parts,
     when,
 )
 from ddtree_tui.escape import escape
@@ -30,9 +32,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"**{plain(report.verdict)}**"
     yield ""
-    versions = ", ".join(f"{name} {version}" for name, version in report.made_by.items())
-    pair = report.target + (f" with {report.drafter}" if report.drafter else "")
-    yield f"{plain(pair)} on {plain(report.device)}; {plain(versions)}"
+    yield plain(made_with(report))
     for notice in report.notices:
         yield f"\n{plain(notice)}"
     if report.causes:
@@ -52,18 +52,11 @@ def _lines(report: Report) -> Iterator[str]:
         if lines:
             yield f"\n## {title}\n"
             yield from table(("", "", "seen", "what to do"), [_row(line) for line in lines])
-    if report.texts is not None:
-        for title, parts in (
-            ("Prompts", {str(n): text for n, text in enumerate(report.texts.prompts, 1)}),
-            ("Trees", report.texts.trees),
-            ("Texts", report.texts.answers),
-            ("Templates and the like", report.texts.lines),
-        ):
-            if parts:
-                yield f"\n## {title}"
-            for name, text in parts.items():
-                yield f"\n{plain(name)}\n"
-                yield fenced(text)
+    for title, texts in text_parts(report):
+        yield f"\n## {title}"
+        for name, text in texts.items():
+            yield f"\n{plain(name)}\n"
+            yield fenced(text)
 
 
 def _cause(number: int, cause: CauseReport) -> Iterator[str]:

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from ddtree_tui.bench.prompts import Prompt, demo_prompts
-from ddtree_tui.doctor.answers import Answer, compared, told
+from ddtree_tui.doctor.answers import Answer, answer_of, compared
 from ddtree_tui.doctor.patient import Patient
 from ddtree_tui.doctor.trial import Trial, trial
 from ddtree_tui.doctor.ways import Way, plantable
@@ -80,7 +80,7 @@ class Runs:
         healthy = self._without_faults(case)
         settings = msgspec.structs.replace(case.settings, oracle="full", inject=case.faults)
         events = self._patient.answer(case.messages, settings) if case.faults else healthy
-        answer = told(0, Way("subject", settings), events)
+        answer = answer_of(0, Way("subject", settings), events)
         return trial(case.key, case.faults or ("",), diagnose([answer.seen]), events, healthy)
 
     def healthy(self, case: Case) -> Trial:
@@ -89,7 +89,10 @@ class Runs:
         ar = msgspec.structs.replace(settings, mode="ar")
         rival = self._kept(Case(case.prompt, ar))
         events = rival if case.settings.mode == "ar" else self._patient.answer(case.messages, settings)
-        answers: list[Answer] = [told(0, Way("subject", settings), events), told(0, Way("beside", ar), rival)]
+        answers: list[Answer] = [
+            answer_of(0, Way("subject", settings), events),
+            answer_of(0, Way("beside", ar), rival),
+        ]
         seen = [answer.seen for answer in compared(answers, self._dtype)]
         return trial(case.key, ("",), diagnose(seen[:1]), events, events)
 
@@ -229,6 +232,7 @@ class Results:
             path.write_bytes(whole + b"\n" if whole else b"")
 
     def add(self, one: Trial) -> None:
+        """Take one in, and write it down at once."""
         self.trials[one.key] = one
         if self._path is not None:
             with self._path.open("ab") as file:

@@ -63,7 +63,7 @@ def add_doctor_options(parser: argparse.ArgumentParser) -> None:
         "--until",
         type=choice("part", UNTIL),
         metavar="PART",
-        help="stop behind environment, pair or answers (default answers)",
+        help="stop after environment, pair or answers (default answers)",
     )
     add(
         what,

@@ -12,6 +12,8 @@ from ddtree_tui.doctor.tables import (
     beside_text,
     evidence,
     layer_text,
+    made_with,
+    text_parts,
     when,
 )
 from ddtree_tui.escape import escape
@@ -47,9 +49,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"<title>ddtree-tui doctor: {_text(report.verdict)}</title><style>{_STYLE}</style></head><body>"
     yield "<h1>ddtree-tui doctor</h1>"
     yield f'<p class="verdict{" healthy" if report.healthy else ""}">{_text(report.verdict)}</p>'
-    versions = ", ".join(f"{name} {version}" for name, version in report.made_by.items())
-    pair = report.target + (f" with {report.drafter}" if report.drafter else "")
-    yield f"<p>{_text(pair)} on {_text(report.device)}; {_text(versions)}</p>"
+    yield f"<p>{_text(made_with(report))}</p>"
     yield from (f"<p>{_text(notice)}</p>" for notice in report.notices)
     if report.causes:
         yield "<h2>Causes</h2><ol>"
@@ -77,17 +77,10 @@ def _lines(report: Report) -> Iterator[str]:
                 for line in lines
             ]
             yield from _table(("", "", "seen", "what to do"), rows)
-    if report.texts is not None:
-        for title, parts in (
-            ("Prompts", {str(n): text for n, text in enumerate(report.texts.prompts, 1)}),
-            ("Trees", report.texts.trees),
-            ("Texts", report.texts.answers),
-            ("Templates and the like", report.texts.lines),
-        ):
-            if parts:
-                yield f"<h2>{title}</h2>"
-            for name, text in parts.items():
-                yield f"<p>{_text(name)}</p><pre>{html(escape(text, keep_newlines=True))}</pre>"
+    for title, texts in text_parts(report):
+        yield f"<h2>{title}</h2>"
+        for name, text in texts.items():
+            yield f"<p>{_text(name)}</p><pre>{html(escape(text, keep_newlines=True))}</pre>"
     yield "</body></html>"
 
 

@@ -57,9 +57,7 @@ class Patient:
     def ask(self, command: AnyCommand) -> list[AnyEvent]:
         """Everything a command is answered with, whatever ends it. Raises as ``answer`` does."""
         self._engine.send(command)
-        self._engine.send(
-            MeasureMemory()
-        )  # carried out behind it: what comes before its answer is the command's
+        self._engine.send(MeasureMemory())  # carried out after it: all events before its own are of it
         events: list[AnyEvent] = []
         while not isinstance(event := self._next(), MemoryUse):
             if isinstance(event, Failed) and event.error == "engine_died":

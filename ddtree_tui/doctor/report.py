@@ -17,6 +17,7 @@ from ddtree_tui import __version__
 from ddtree_tui.doctor.answers import Answer
 from ddtree_tui.doctor.contamination import contamination
 from ddtree_tui.doctor.drawn_tree import drawn_tree
+from ddtree_tui.doctor.ways import Role
 from ddtree_tui.labels import Labels
 from ddtree_tui.run import Session
 from ddtree_tui.unknown import UNKNOWN
@@ -54,7 +55,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     prompt: int
-    role: str
+    role: Role
     tokens: int
     rounds: int
     acceptance: float | None

@@ -5,9 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ddtree_tui.check import text as checked
 from ddtree_tui.doctor.report import AnswerReport, CauseReport, Report
+from ddtree_tui.plural import counted
 
 ANSWER_COLUMNS = ("answer", "tokens", "rounds", "acceptance", "tokens/s", "the target alone", "mode ar")
+
+
+def made_with(report: Report) -> str:
+    """The pair, its device, and the versions of everything."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.made_by.items())
+    pair = report.target + (f" with {report.drafter}" if report.drafter else "")
+    return f"{pair} on {report.device}; {versions}"
+
+
+def text_parts(report: Report) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Title, and text by name, of what quotes prompts and answers; nothing in a report without them."""
+    if report.texts is None:
+        return
+    for title, texts in (
+        ("Prompts", {str(number): text for number, text in enumerate(report.texts.prompts, 1)}),
+        ("Trees", report.texts.trees),
+        ("Texts", report.texts.answers),
+        ("Templates and the like", report.texts.lines),
+    ):
+        if texts:
+            yield title, texts
 
 
 def answer_rows(report: Report) -> Iterator[tuple[str, ...]]:
@@ -33,9 +56,9 @@ def own_text(answer: AnswerReport) -> str:
     if answer.own == "unchecked":
         return "not compared"
     if answer.own == "identical":
-        return f"same at {answer.compared} positions"
+        return f"same at {counted(answer.compared, 'position')}"
     if answer.own == "ties":
-        return f"same but for {answer.ties} near ties of {answer.compared}"
+        return f"same at {counted(answer.compared, 'position')} but for {counted(answer.ties, 'near tie')}"
     if answer.first is not None:
         where = "the prefill" if answer.first.round is None else f"round {answer.first.round + 1}"
         return f"DIFFERS at position {answer.first.position}, {where} (gap {answer.first.gap:.3g})"
@@ -77,14 +100,7 @@ def _shown(value: Any) -> str:
 
 def layer_text(answer: AnswerReport) -> str:
     """The first layer that left its tolerance, in words; empty without one."""
-    layer = answer.layer
-    if layer is None:
-        return ""
-    where = "after the prefill" if layer.round is None else f"after round {layer.round + 1}"
-    return (
-        f"{layer.what} of layer {layer.layer} ({layer.kind.replace('_', ' ')}) {where}: relative error "
-        f"{layer.error:.2g}, tolerance {layer.tolerance:.2g}"
-    )
+    return "" if answer.layer is None else checked.layer_text(answer.layer)
 
 
 def beside_text(report: Report) -> Iterator[str]:

@@ -41,13 +41,13 @@ def terminal_lines(
     else:
         over = " over SSH" if "SSH_CONNECTION" in environment else ""
         inside = " in tmux" if "TMUX" in environment else " in screen" if "STY" in environment else ""
-        small = (columns, rows) < FEWEST or rows < FEWEST[1]
+        small = columns < FEWEST[0] or rows < FEWEST[1]
         yield _line(
             "terminal",
             "warn" if small else "ok",
             f"{name}{inside}{over}, {columns} x {rows}",
             "Parts of the screen are left out." if small else "",
-            f"Make it at least {FEWEST[0]} x {FEWEST[1]}; the tree likes 100 columns." if small else "",
+            f"Make it at least {FEWEST[0]} x {FEWEST[1]}; trees have more room from 100 on." if small else "",
         )
     yield _colours(environment)
     if encoding.lower().replace("-", "") in ("utf8", "cp65001"):

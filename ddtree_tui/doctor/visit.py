@@ -9,10 +9,11 @@ from pathlib import Path
 import msgspec
 
 from ddtree_tui.command_line import reported_load
-from ddtree_tui.doctor.answers import Answer, compared, recorded, told
+from ddtree_tui.doctor.answers import Answer, answer_of, compared, recorded
 from ddtree_tui.doctor.patient import Patient
 from ddtree_tui.doctor.prompts import own_prompts
 from ddtree_tui.doctor.ways import Way, way_name, ways
+from ddtree_tui.plural import counted
 from engine.commands import Check
 from engine.diagnosis.lines import Line
 from engine.diagnosis.ranking import Diagnosis, Seen, diagnose
@@ -63,10 +64,9 @@ class Visit:
         if self.failures:
             bad = self.failures[0]
             return Diagnosis("unknown", f"Not healthy: {bad.name}: {bad.seen.rstrip('.')}.")
-        doubts = sum(line.status == "warn" for line in self.lines)
-        return Diagnosis(
-            "healthy", f"Nothing is wrong with what was looked at{f', {doubts} warnings' if doubts else ''}."
-        )
+        warnings = sum(line.status == "warn" for line in self.lines)
+        told = f" ({counted(warnings, 'warning')})" if warnings else ""
+        return Diagnosis("healthy", f"Nothing is wrong with what was looked at{told}.")
 
 
 def open_trace(path: Path, visit: Visit, *, chosen: bool) -> None:
@@ -107,19 +107,11 @@ def first_rounds(patient: Patient, visit: Visit, subject: DecodeSettings) -> Lin
         max_new_tokens=1 + ROUNDS * (visit.loaded.block_size or 1),
     )
     (prompt, *_) = own_prompts(visit.load.model)
-    answer = told(0, Way("subject", settings), patient.answer(prompt, settings))
+    answer = answer_of(0, Way("subject", settings), patient.answer(prompt, settings))
     visit.first = replace(answer.seen, name=f"first rounds: {way_name(settings)}")
     name, checked = "first rounds", answer.seen.checked
     if answer.seen.failed is not None:
-        failed = answer.seen.failed
-        return Line(
-            part="pair",
-            name=name,
-            status="fail",
-            seen=failed.message,
-            means="Nothing can be decoded.",
-            todo=failed.hint,
-        )
+        return undecodable(name, answer.seen.failed.message, answer.seen.failed.hint)
     if checked is None or checked.verdict == "unchecked":
         reason = checked.reason if checked is not None else "the oracle said nothing"
         return Line(
@@ -127,15 +119,15 @@ def first_rounds(patient: Patient, visit: Visit, subject: DecodeSettings) -> Lin
         )
     rounds = len(answer.rounds)
     seen = (
-        f"prefill and {rounds} rounds; {checked.compared} positions and {checked.layers} layers compared "
-        "with the target alone"
+        f"prefill and {counted(rounds, 'round')}; {counted(checked.compared, 'position')} and "
+        f"{counted(checked.layers, 'layer')} compared with the target alone"
     )
     if checked.verdict == "defect":
         return Line(
             part="pair",
             name=name,
             status="fail",
-            seen=f"{seen}: {checked.defects} positions differ",
+            seen=f"{seen}: {counted(checked.defects, 'position')} not as there",
             means="The text is not the target's own.",
             todo="See the causes below.",
         )
@@ -172,7 +164,7 @@ def check_recorded(patient: Patient, visit: Visit, say: Callable[[str], None]) -
         if failed is not None:
             visit.notices.append(f"Recorded answer {place + 1} was not compared: {failed.message}")
             continue
-        again = told(answer.prompt, answer.way, [*answer.events, *events])
+        again = answer_of(answer.prompt, answer.way, [*answer.events, *events])
         visit.answers[place] = replace(again, seen=replace(again.seen, name=answer.seen.name))
 
 
@@ -192,7 +184,7 @@ def answer_all(
             todo[0] = Way("beside", todo[0].settings)
         for place, way in enumerate(todo, 1):
             say(f"Prompt {number + 1}, answer {place} of {len(todo)}: {way.name}")
-            answer = told(number, way, patient.answer(messages, way.settings))
+            answer = answer_of(number, way, patient.answer(messages, way.settings))
             if again and place == 1:
                 answer = replace(answer, seen=replace(answer.seen, name=f"again now: {answer.seen.name}"))
             visit.answers.append(answer)
@@ -201,17 +193,10 @@ def answer_all(
 
 
 def _possible(decode: DecodeSettings, loaded: Loaded) -> DecodeSettings:
-    """Without a drafter there is mode ar alone; a trained block may be shorter than the one recorded."""
+    """Without a drafter there is mode ar alone."""
     return decode if loaded.drafter is not None else msgspec.structs.replace(decode, mode="ar")
 
 
-def not_loaded(error: EngineError, part: str) -> Line:
-    """The line of a pair that cannot be loaded."""
-    return Line(
-        part="pair",
-        name=part,
-        status="fail",
-        seen=error.message,
-        means="Nothing can be decoded.",
-        todo=error.hint,
-    )
+def undecodable(name: str, seen: str, todo: str) -> Line:
+    """The line of a pair that cannot be loaded, or does not get through an answer."""
+    return Line(part="pair", name=name, status="fail", seen=seen, means="Nothing can be decoded.", todo=todo)

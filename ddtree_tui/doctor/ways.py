@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -11,6 +12,8 @@ from ddtree_tui.mode_name import mode_name
 from engine.events import Loaded
 from engine.faults.catalogue import FAULTS
 from engine.settings import MODES, DecodeSettings
+
+Role = Literal["subject", "beside", "healthy"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Way:
             other way; ``healthy``: the subject without what was made wrong on purpose.
     """
 
-    role: str
+    role: Role
     settings: DecodeSettings
 
     @property

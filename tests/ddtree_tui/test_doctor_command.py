@@ -96,7 +96,7 @@ def test_an_examination_that_dies_says_behind_what() -> None:
     script = f"import os; print({line!r}, flush=True); os.abort()"
     first, last = examine(LoadSettings(), [sys.executable, "-c", script])
     assert first.name == "Python"
-    assert (last.status, "behind Python" in last.seen) == ("fail", True)
+    assert (last.status, "after Python" in last.seen) == ("fail", True)
 
 
 def test_terminals() -> None:

@@ -11,7 +11,7 @@ import pytest
 from make_recording import conversation
 
 from ddtree_tui.bench.prompts import demo_prompts
-from ddtree_tui.doctor.answers import recorded, told
+from ddtree_tui.doctor.answers import answer_of, recorded
 from ddtree_tui.doctor.field_guide import Example, guide
 from ddtree_tui.doctor.matrix import (
     BUDGETS,
@@ -179,8 +179,8 @@ def test_pairs_that_cannot_be_are_left_out() -> None:
 
 def test_field_guide_has_a_section_for_every_cause() -> None:
     events = conversation(1, rounds=5)
-    answer = told(0, Way("subject", DecodeSettings(inject=("wrong-leaf",))), events)
-    healthy = told(0, Way("healthy", DecodeSettings()), events)
+    answer = answer_of(0, Way("subject", DecodeSettings(inject=("wrong-leaf",))), events)
+    healthy = answer_of(0, Way("healthy", DecodeSettings()), events)
     example = Example("wrong-leaf", "What [is] this?", answer, healthy, diagnose([answer.seen]))
     page = guide({"wrong-leaf": example})
     assert all(f"\n### {name}\n" in page and f"](#{name})" in page for name in CAUSES)
