@@ -1,12 +1,11 @@
 """What the doctor found, as one value that every form of the report is made from.
 
 Without ``texts`` it holds no word of a prompt or an answer and no token's spelling: numbers, layers, rounds,
-names of settings. Where a sentence of a detector quotes the text, the quotation is taken out.
+names of settings; see ``quotations``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from ddtree_tui import __version__
 from ddtree_tui.doctor.answers import Answer
 from ddtree_tui.doctor.contamination import contamination
 from ddtree_tui.doctor.drawn_tree import drawn_tree
+from ddtree_tui.doctor.quotations import evidence_without, quotable, without
 from ddtree_tui.doctor.ways import Role
 from ddtree_tui.labels import Labels
 from ddtree_tui.run import Session
@@ -27,10 +27,6 @@ from engine.events import Divergence, Finding, Finished, LayerCheck, Loaded, Rou
 from engine.settings import LoadSettings
 
 REPORT_VERSION = 1
-LEFT_OUT = "‹…›"
-SHORTEST_QUOTE = 3
-"""Characters; shorter pieces of a text are in any sentence."""
-SHORTEST_WORD = 4
 
 
 class CauseReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,43 +149,6 @@ def make_report(
     )
 
 
-def quotable(answers: Iterable[Answer]) -> list[str]:
-    """Every word of the prompts and answers, and every token's spelling, longest first."""
-    found: set[str] = set()
-    for answer in answers:
-        texts: list[str] = []
-        if answer.prefilled is not None:
-            texts += [message["content"] for message in answer.prefilled.messages]
-            texts.append(answer.prefilled.prompt_text)
-        if answer.finished is not None:
-            texts += [answer.finished.text, answer.finished.thinking_text]
-        for event in answer.events:
-            if isinstance(event, Tokens):
-                found.update(event.pieces.values())
-        for text in texts:
-            found.add(text)
-            found.update(text.split())
-    return sorted((word for word in found if len(word.strip()) >= SHORTEST_QUOTE), key=len, reverse=True)
-
-
-_QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|“([^”\n]+)”|«([^»\n]+)»|`([^`\n]+)`")
-
-
-def without(sentence: str, secrets: Sequence[str]) -> str:
-    """A sentence without what it quotes of the texts. Sentences quote in quotation marks."""
-    if not secrets:
-        return sentence
-    known = set(secrets)
-
-    def cut(found: re.Match[str]) -> str:
-        inside = next(group for group in found.groups() if group is not None)
-        words = {inside, inside.strip(), *inside.split()}
-        quoted = bool(words & known) or any(inside in secret for secret in secrets)
-        return found[0].replace(inside, LEFT_OUT) if quoted else found[0]
-
-    return _QUOTED.sub(cut, sentence)
-
-
 def _cause(one: Ranked, secrets: Sequence[str]) -> CauseReport:
     finding: Finding = one.findings[0][1]
     return CauseReport(
@@ -202,20 +161,9 @@ def _cause(one: Ranked, secrets: Sequence[str]) -> CauseReport:
         seen=without(one.seen, secrets),
         why=finding.why,
         todo=finding.todo,
-        evidence={key: _evidence(value, secrets) for key, value in finding.evidence.items()},
+        evidence={key: evidence_without(value, secrets) for key, value in finding.evidence.items()},
         answers=[name for name, _ in one.findings],
     )
-
-
-def _evidence(value: Any, secrets: Sequence[str]) -> Any:
-    """Strings there are names of things, or a piece of the text, which goes; also one with a word of it."""
-    if isinstance(value, str):
-        known = set(secrets)
-        words = {word for word in value.split() if len(word) >= SHORTEST_WORD}
-        return LEFT_OUT if words & known or any(value in secret for secret in secrets) else value
-    if isinstance(value, list):
-        return [_evidence(item, secrets) for item in value]
-    return value
 
 
 def numbers_of(answer: Answer) -> AnswerReport:

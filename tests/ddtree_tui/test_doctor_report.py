@@ -15,7 +15,8 @@ from ddtree_tui.doctor.contamination import contamination
 from ddtree_tui.doctor.drawn_tree import drawn_tree
 from ddtree_tui.doctor.markdown import markdown
 from ddtree_tui.doctor.page import page
-from ddtree_tui.doctor.report import LEFT_OUT, Report, labels_of, make_report, quotable, without
+from ddtree_tui.doctor.quotations import LEFT_OUT, quotable, without
+from ddtree_tui.doctor.report import Report, labels_of, make_report
 from ddtree_tui.doctor.text import conclusion_text
 from engine.detectors.found import found
 from engine.diagnosis.lines import Line
