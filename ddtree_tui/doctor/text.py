@@ -68,7 +68,7 @@ def causes_text(causes: Sequence[CauseReport]) -> Iterator[str]:
         numbers = "; ".join(f"{name} {escape(value)}" for name, value in evidence(cause.evidence))
         if numbers:
             yield from textwrap.wrap(numbers, WIDTH, initial_indent="     by:   ", subsequent_indent=" " * 11)
-        yield f"     in:   {', '.join(cause.answers[:6])}" + (" …" if len(cause.answers) > 6 else "")
+        yield f"     in:   {'; '.join(cause.answers[:6])}" + (" …" if len(cause.answers) > 6 else "")
     yield ""
 
 

@@ -1,4 +1,4 @@
-"""The README's promises that can be checked without running its commands."""
+"""What the README and the pages beside it promise, as far as that can be checked without running commands."""
 
 import re
 import shlex
@@ -12,7 +12,15 @@ from ddtree_tui.usage import option_names
 from engine.events import AnyEvent
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+README = PAGES["README.md"]
+OF_OTHERS = {
+    *("--no-build-isolation", "--no-deps", "--nproc-per-node"),  # pip, torchrun
+    *("--measure", "--minutes", "--out", "--prompts", "--target"),  # engine.train
+}
 
 
 def blocks(language: str) -> list[str]:
@@ -30,12 +38,13 @@ def test_the_two_commands_do_their_own_set_up():
     assert commands[0].endswith(".venv/bin/ddtree-tui --budget 64")
 
 
-def test_every_option_it_names_exists():
-    known = {*option_names(build_parser()), "--no-build-isolation", "--no-deps", "--nproc-per-node"}
-    text = "".join(line for line in README.splitlines(keepends=True) if "engine.train " not in line)
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--measure"}
+@pytest.mark.parametrize(
+    "name", ["README.md", "larger-models.md", "measuring.md", "oracle.md", "training.md"]
+)
+def test_every_option_it_names_exists(name):
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGES[name]))
     assert named
-    assert named <= known
+    assert named <= {*option_names(build_parser()), *OF_OTHERS}
 
 
 def test_its_training_command_is_one():
@@ -62,6 +71,13 @@ def test_its_python_example_is_python():
     compile(code, "README.md", "exec")
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README))
-def test_every_file_it_links_to_exists(path):
-    assert (ROOT / path).exists()
+@pytest.mark.parametrize("name", PAGES)
+def test_every_file_it_links_to_exists(name):
+    folder = ROOT if name == "README.md" else ROOT / "docs"
+    for path, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", PAGES[name]):
+        assert (folder / path).exists()
+        if anchor:
+            page = PAGES[Path(path).name] if path else PAGES[name]
+            headings = re.findall(r"^#+ (.*)$", page, flags=re.MULTILINE)
+            anchors = [re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings]
+            assert anchor in anchors

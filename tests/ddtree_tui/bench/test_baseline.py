@@ -116,7 +116,7 @@ def test_a_missing_file(tmp_path):
         read_baseline(tmp_path / "none")
 
 
-def test_the_example_of_the_readme_is_a_baseline(tmp_path):
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```json\n(.*?)```", readme, flags=re.DOTALL)
+def test_the_example_of_the_documentation_is_a_baseline(tmp_path):
+    page = (Path(__file__).parents[3] / "docs" / "measuring.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
     assert len(read(tmp_path, example).configurations) == 2
