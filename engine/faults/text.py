@@ -34,10 +34,11 @@ class _Repeats(Session):
 
     def verify(self, root_id: int, tree: DraftTree, backend: Verify) -> Tensor:
         logits = super().verify(root_id, tree, backend)
-        before = [[*self.ids, root_id][-PERIOD:]]  # per row, the last tokens of its text
-        for token, parent in zip(tree.token_ids.tolist(), tree.parents.tolist(), strict=True):
-            before.append([*before[parent + 1][1:], token])
-        return self._wanting(logits, [text[0] for text in before], tree.row_depths())
+        ids, parents = tree.token_ids.tolist(), tree.parents.tolist()
+        before = {-1: [*self.ids, root_id][-PERIOD:]}  # per node, the last tokens of its text
+        for node in tree.depths.argsort().tolist():  # another fault may have put children first
+            before[node] = [*before[parents[node]][1:], ids[node]]
+        return self._wanting(logits, [before[node][0] for node in range(-1, len(ids))], tree.row_depths())
 
     def _wanting(self, logits: Tensor, wanted: list[int], depths: Tensor) -> Tensor:
         """``logits`` (R, V) with ``wanted`` (R) above all others, where enough of an answer is there."""
