@@ -38,12 +38,14 @@ class EncodedPrompt:
             The next turn's prompt begins with them, so a snapshot of the caches there pays; 0 when the
             template renders something else entirely.
         in_thinking: the prompt ends inside an open ``<think>``.
+        plain: it is a text to be gone on with, with no chat template around it.
     """
 
     ids: list[int]
     text: str
     stable: int
     in_thinking: bool
+    plain: bool = False
 
 
 class Codec:
@@ -167,7 +169,7 @@ class Codec:
         ids = cast("list[int]", self._tokenizer(text)["input_ids"])
         _check_not_empty(ids)
         opened = self.think_open_id is not None and text.rstrip().endswith(THINK_OPEN)
-        return EncodedPrompt(ids=ids, text=text, stable=len(ids), in_thinking=opened)
+        return EncodedPrompt(ids=ids, text=text, stable=len(ids), in_thinking=opened, plain=True)
 
     @property
     def tokenizer(self) -> PreTrainedTokenizerFast:

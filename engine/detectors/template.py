@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import cast
+from weakref import WeakKeyDictionary
 
 from engine.codec import Codec
 from engine.detectors.found import found
@@ -15,7 +16,9 @@ from engine.settings import Message
 WHOLE = 8000
 """Characters of a prompt that are tokenised again as a whole; of a longer one its end alone is."""
 ANSWER_TOKENS = 8
-_QUESTION: list[Message] = [{"role": "user", "content": "What is the capital of France?"}]
+_WORDS = "What is the capital of France?"
+_QUESTION: list[Message] = [{"role": "user", "content": _WORDS}]
+_ENDINGS: WeakKeyDictionary[Codec, dict[bool, str]] = WeakKeyDictionary()
 
 
 def check_template(codec: Codec) -> Iterator[Finding]:
@@ -40,13 +43,14 @@ class Template(Observer):
         self._codec, self._prompt = start.pair.codec, start.encoded
         codec, text, ids = start.pair.codec, start.encoded.text, start.encoded.ids
         yield from two_bos(ids, codec.special_ids)
-        if not codec.has_template:
+        if start.encoded.plain:
             return
         yield from wrong_tail(codec, start.messages, text, thinking=start.settings.thinking)
         yield from wrong_border(codec, text, ids)
 
     def ending(self, output: list[int]) -> Iterator[Observation]:
-        yield from joined_border(self._codec, self._prompt.text, self._prompt.ids, output)
+        if not self._prompt.plain:
+            yield from joined_border(self._codec, self._prompt.text, self._prompt.ids, output)
 
 
 def rendered(codec: Codec, messages: Sequence[Message], *, thinking: bool, turn: bool = True) -> str | None:
@@ -64,8 +68,20 @@ def rendered(codec: Codec, messages: Sequence[Message], *, thinking: bool, turn:
     return str(text)
 
 
+def usual_ending(codec: Codec, *, thinking: bool) -> str:
+    """What the template writes behind a question, rendered once for a codec; empty if it cannot be told."""
+    endings = _ENDINGS.setdefault(codec, {})
+    if thinking not in endings:
+        _, asked, ending = (rendered(codec, _QUESTION, thinking=thinking) or "").rpartition(_WORDS)
+        endings[thinking] = ending if asked else ""
+    return endings[thinking]
+
+
 def wrong_tail(codec: Codec, messages: Sequence[Message], text: str, *, thinking: bool) -> Iterator[Finding]:
     """The prompt ends otherwise than the template says for this way to think."""
+    usual = usual_ending(codec, thinking=thinking)
+    if usual and text.endswith(usual):
+        return
     wanted = rendered(codec, messages, thinking=thinking)
     if wanted is None or text == wanted:
         return
@@ -125,8 +141,6 @@ def wrong_border(codec: Codec, text: str, ids: Sequence[int]) -> Iterator[Findin
 def joined_border(codec: Codec, text: str, ids: Sequence[int], output: Sequence[int]) -> Iterator[Finding]:
     """A text tokenised whole would have other tokens where the prompt ends: a target that was trained on
     such texts has not seen this border."""
-    if not codec.has_template:
-        return
     start = _last_control(codec, text)
     answer = [*output[:ANSWER_TOKENS]]
     tail = _tokenised(codec, text[start:])
@@ -159,7 +173,8 @@ def _last_control(codec: Codec, text: str) -> int:
 
 
 def _tokenised(codec: Codec, text: str) -> list[int]:
-    return list(codec.tokenizer.encode(text, add_special_tokens=False))
+    """As the tokenizers library cuts it, without what transformers does around that for batches."""
+    return list(codec.tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def _last(ids: Sequence[int], at: int) -> list[int | float | str]:

@@ -39,7 +39,7 @@ def test_is_named_first(demo_pair: Pair, name: str, thinking: bool) -> None:
     findings = found(demo_pair, inject=(name,), thinking=thinking)
     assert [finding.cause for finding in findings] == [name]
     assert findings[0].severity != "note"
-    assert "482" not in str(findings[0])
+    assert "482" not in f"{findings[0].seen} {findings[0].evidence}"  # nothing of the prompt
 
 
 @pytest.mark.parametrize("thinking", [False, True])
@@ -54,6 +54,17 @@ def test_a_faulty_drafter_is_named_from_the_first_round_on(
 def test_two_faults_are_both_named(demo_pair: Pair) -> None:
     named = {finding.cause for finding in found(demo_pair, inject=("two-bos", "no-generation-prompt"))}
     assert named == {"two-bos", "no-generation-prompt"}
+
+
+def test_repetition_is_named_beside_children_that_come_first(demo_pair: Pair) -> None:
+    names = ("tree-order", "degenerate-text")
+    assert {one.cause for one in found(demo_pair, inject=names, max_new_tokens=80)} >= {*names}
+
+
+def test_a_text_that_is_gone_on_with_needs_no_template(demo_pair: Pair) -> None:
+    demo_pair.session.reset()
+    events = generate(demo_pair, "The capital of France is", plain=True, max_new_tokens=8)
+    assert not [event for event in events if isinstance(event, Finding)]
 
 
 def test_repetition_is_named_where_it_begins(demo_pair: Pair) -> None:
