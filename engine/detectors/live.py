@@ -80,7 +80,8 @@ class FromEvents(Observer):
         yield from self._take(start.pair.info)
 
     def prefilled(self, event: Prefilled) -> Iterator[Observation]:
-        yield from self._spell([*event.prompt_ids, event.first_id])
+        # Of a prompt's tokens nobody asks more than whether the first ones are control tokens.
+        yield from self._spell(event.prompt_ids[:2])
         yield from self._take(event)
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:

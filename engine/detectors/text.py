@@ -2,7 +2,7 @@
 
 Each sign is one that healthy text rarely shows: tables and code repeat, but not the same tokens again and
 again; two languages meet in a sentence, but not three scripts letter by letter. Whether the target alone
-writes the same is another question, which ``engine.detectors.alone`` answers.
+writes the same is another question, which the oracle answers.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ NO_TEXT = 0.05
 LATEST = 96
 """Tokens that are looked at for scripts and bytes."""
 _SAME = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK", "FULLWIDTH": "LATIN"}
+_LAYOUT = str.maketrans("", "", "\n\r\t")
 _OF_NO_LANGUAGE = frozenset(
     {"GREEK", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER", "SUPERSCRIPT", "SUBSCRIPT"}
     | {"MODIFIER", "MICRO", "MASCULINE", "FEMININE", "OHM", "KELVIN", "ANGSTROM"}
@@ -80,11 +81,13 @@ class Text(Detector):
 
     def _look(self) -> Iterator[Finding]:
         self._looked = len(self._ids)
-        for finding in (self._repetition(), self._scripts(), self._no_text()):
-            if finding is not None:
-                self._told = True
-                yield finding
-                return
+        finding = self._repetition()
+        if finding is None:
+            text = self._latest()
+            finding = self._scripts(text) or self._no_text(text)
+        if finding is not None:
+            self._told = True
+            yield finding
 
     def _repetition(self) -> Finding | None:
         period = repeated(self._ids)
@@ -110,16 +113,20 @@ class Text(Detector):
             evidence |= {"surprise_before": round(before, 3), "surprise_after": round(after, 3)}
         return self._finding(seen, start, **evidence)
 
-    def _scripts(self) -> Finding | None:
-        text = self._latest()
-        scripts = [script for letter in text if (script := script_of(letter))]
-        if len(scripts) < LETTERS:
+    def _scripts(self, text: str) -> Finding | None:
+        if text.isascii():
             return None
-        counts = Counter(scripts)
-        often = sorted(script for script, count in counts.items() if count >= SHARE * len(scripts))
+        counts: Counter[str] = Counter()
+        for letter, count in Counter(text).items():
+            if script := script_of(letter):
+                counts[script] += count
+        often = sorted(script for script, count in counts.items() if count >= SHARE * counts.total())
+        if counts.total() < LETTERS or len(often) < 3:
+            return None
+        scripts = [script for letter in text if (script := script_of(letter))]
         switches = sum(a != b for a, b in itertools.pairwise(scripts)) / (len(scripts) - 1)
         known = {script for letter in self._prompt if (script := script_of(letter))}
-        if len(often) < 3 or switches < SWITCHES or set(often) <= known:
+        if switches < SWITCHES or set(often) <= known:
             return None
         return self._finding(
             f"The text mixes {', '.join(script.capitalize() for script in often)}: {switches:.0%} of "
@@ -130,10 +137,11 @@ class Text(Detector):
             switches=round(switches, 3),
         )
 
-    def _no_text(self) -> Finding | None:
-        text = self._latest()
-        count = sum(_is_no_text(letter) for letter in text)
-        if len(text) < LETTERS or count < NO_TEXT * len(text):
+    def _no_text(self, text: str) -> Finding | None:
+        if len(text) < LETTERS or ("\ufffd" not in text and text.translate(_LAYOUT).isprintable()):
+            return None
+        count = sum(count for letter, count in Counter(text).items() if _is_no_text(letter))
+        if count < NO_TEXT * len(text):
             return None
         return self._finding(
             f"{count} of the last {len(text)} characters are no text: bytes that form no character, or codes "
@@ -179,7 +187,6 @@ def script_of(letter: str) -> str | None:
     return None if script in _OF_NO_LANGUAGE else _SAME.get(script, script) or None
 
 
-@lru_cache(maxsize=4096)
 def _is_no_text(letter: str) -> bool:
     if letter == "\ufffd":
         return True
