@@ -17,7 +17,8 @@ a drafter can also be wrong and near, e is taken with the ranks and without.
 e begins anew whenever it falls below 1 (CUSUM), so that a fault in the middle of an answer is found as well
 as one from the start; a false alarm at ``CERTAIN`` takes at least that many steps on average (Lorden 1971).
 Depths depend on one another in a way that only helps the drafter: who was right so far is more likely right
-again than its marginals say.
+again than its marginals say. Above temperature 1 the target is asked for less likely tokens than it was when
+the drafter learnt from it: nothing was promised then.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from math import exp, log
 
 from engine.detectors.detector import AnswerEvent, Detector
 from engine.detectors.found import found
-from engine.events import Finding, Loaded, Round
+from engine.events import Finding, Loaded, Prefilled, Round
 
 TOLERATED = 0.5
 REMAINS = 0.2
@@ -64,11 +65,14 @@ class Calibration(Detector):
         self._vocabulary = 0
         self._evidence = [_Evidence(ranks=False), _Evidence(ranks=True)]
         self._certain = False
+        self._bound = True
 
     def take(self, event: AnswerEvent) -> Iterator[Finding]:
         if isinstance(event, Loaded):
             self._vocabulary = event.vocab_size
-        if not isinstance(event, Round) or self._certain:
+        if isinstance(event, Prefilled):
+            self._bound = event.settings.temperature <= 1
+        if not isinstance(event, Round) or self._certain or not self._bound:
             return
         taken = steps(event)
         deep = None

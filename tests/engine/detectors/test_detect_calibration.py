@@ -6,7 +6,8 @@ import random
 from math import log
 
 from engine.detectors.calibration import Calibration, steps
-from engine.events import Finding, Loaded, Miss, ModelInfo, Nodes, Round, StageTimes, TargetRows
+from engine.events import Finding, Loaded, Miss, ModelInfo, Nodes, Prefilled, Round, StageTimes, TargetRows
+from engine.settings import DecodeSettings
 
 VOCABULARY = 1000
 
@@ -53,10 +54,24 @@ def loaded() -> Loaded:
     )
 
 
-def found(rounds: list[Round], *, known: bool = True) -> list[Finding]:
+def prefilled(temperature: float) -> Prefilled:
+    return Prefilled(
+        prompt_ids=[1],
+        prompt_text="Hi",
+        messages=[],
+        thinking=False,
+        settings=DecodeSettings(temperature=temperature),
+        stop_ids=[],
+        seconds=0.0,
+        first_id=1,
+    )
+
+
+def found(rounds: list[Round], *, known: bool = True, temperature: float = 0.0) -> list[Finding]:
     detector = Calibration()
     if known:
         list(detector.take(loaded()))
+    list(detector.take(prefilled(temperature)))
     return [finding for each in rounds for finding in detector.take(each)]
 
 
@@ -84,6 +99,12 @@ def test_a_broken_word_is_named_from_its_first_round_on() -> None:
     assert [finding.cause for finding in findings] == ["calibration"]
     assert findings[0].round == 5
     assert findings[0].evidence["kept"] == 0
+
+
+def test_nothing_is_promised_of_a_flattened_target() -> None:
+    broken = [round_of(index, 0.9, 0) for index in range(40)]
+    assert found(broken, temperature=1.0)
+    assert not found(broken, temperature=1.5)
 
 
 def test_what_stands_at_the_end_of_the_list_is_found_within_rounds() -> None:
