@@ -5,11 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 import torch
 
-from engine.detectors.alone import against_alone, degenerates_alone
 from engine.detectors.drafter_choice import check_names, surprise_at_easy_text
 from engine.detectors.pair import check_pair
 from engine.detectors.quantised import check_quantised
@@ -17,7 +15,6 @@ from engine.detectors.vocabulary import check_vocabulary
 from engine.events import Finding
 from engine.pair import Pair
 from engine.presets import PRESETS
-from engine.settings import DecodeSettings
 
 
 def named(target: str, drafter: str) -> list[str]:
@@ -94,13 +91,3 @@ def test_the_drafter_knows_an_easy_text(demo_pair: Pair) -> None:
     surprise = surprise_at_easy_text(demo_pair)
     assert surprise is not None
     assert surprise < 1.0
-
-
-def test_what_the_target_alone_does_decides(demo_pair: Pair) -> None:
-    demo_pair.session.reset()
-    settings = DecodeSettings(max_new_tokens=40)
-    assert degenerates_alone(demo_pair, [{"role": "user", "content": "What is 2 + 2?"}], settings) is None
-    finding = Finding(cause="degenerate-text", severity="warning", seen="It loops.", why="", todo="")
-    assert against_alone(finding, None).severity == "defect"
-    both = against_alone(finding, msgspec.structs.replace(finding, seen="So does it."))
-    assert (both.severity, both.evidence["target_alone_does_too"]) == ("note", True)
