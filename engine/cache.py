@@ -161,18 +161,19 @@ class Pass(NamedTuple):
     Attributes:
         ids: int64 (R,), the tokens of its rows.
         positions: int64 (R,), which the rows were rotated by.
-        unnormed: (R, hidden), the last layer's output before the final norm.
-        features: (R, layers · hidden), what the drafter is handed of them.
+        features: (R, layers · hidden), what the drafter is handed of them; of a prefill copies for the first
+            row alone, (1, layers · hidden).
         first_row: of a prefill, the first row's embedding and the output of every layer there, the last one
             after the final norm: (layers + 1, hidden), as transformers counts hidden states.
+        unnormed: of a prefill, the first row's output of the last layer before the final norm (hidden,).
     """
 
     ids: Tensor
     rows: Rows
     positions: Tensor
-    unnormed: Tensor
     features: Tensor
     first_row: Tensor | None = None
+    unnormed: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,7 @@ class TargetCache:
             else:
                 layer.length = 0
         self.length = 0
-        self.rows = None
+        self.rows = self.passed = None
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to an earlier point of the same text."""

@@ -210,17 +210,15 @@ class Target:
         features: Tensor,
     ) -> None:
         assert cache.rows is not None
-        prefill = cache.rows.backend is None
-        cache.note(
-            Pass(
-                ids=ids,
-                rows=cache.rows,
-                positions=positions,
-                unnormed=unnormed,
-                features=features,
-                first_row=torch.stack([each[0].to(self.device) for each in outputs]) if prefill else None,
-            )
-        )
+        if cache.rows.backend is not None:
+            cache.note(Pass(ids, cache.rows, positions, features))
+            return
+        if cache.passed is not None and cache.passed.first_row is not None:
+            return  # one chunk shows how all are tapped
+        # What is kept of a long chunk stays until the next pass, which on the device is none of this cache's.
+        first_row = torch.stack([each[0].to(self.device) for each in outputs])
+        last = unnormed[0].clone().to(self.device)
+        cache.note(Pass(ids, cache.rows, positions, features[:1].clone(), first_row, last))
 
     @property
     def rotary_frequencies(self) -> tuple[Tensor, float] | None:

@@ -29,10 +29,12 @@ class Commits(Observer):
             number for number, kind in enumerate(start.pair.target.layer_kinds) if kind == "linear_attention"
         ]
         self._rounds = 0
+        self._host = not start.pair.on_device
         return ()
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Finding]:
         self._rounds = event.index + 1
+        self._host = isinstance(result, RoundResult)
         if not isinstance(result, RoundResult) or not self._states:
             return
         if touched := [self._layers[place] for place in self._cache.touched]:
@@ -85,10 +87,11 @@ class Commits(Observer):
     def failed(self, error: EngineError) -> Iterable[Observation]:
         if error.kind != "not_finite":
             return ()
+        # On the device the states are those of the failed round itself, or of one behind it.
         damaged = [
             layer
             for layer, state in zip(self._layers, self._states, strict=True)
-            if state.state is not None and not bool(torch.isfinite(state.state).all())
+            if self._host and state.state is not None and not bool(torch.isfinite(state.state).all())
         ]
         where = f" The recurrent state of layer {damaged[0]} was so before." if damaged else ""
         at = max(self._rounds - 1, 0) if damaged else self._rounds

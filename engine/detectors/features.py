@@ -43,12 +43,16 @@ class Features(Observer):
         return ()
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
-        if not isinstance(result, RoundResult) or not self._named:
+        if not self._named:
             return
-        if result.draft_logits is not None and self._seen:
+        host = result if isinstance(result, RoundResult) else None
+        drafted = bool(event.nodes.ids) if host is None else host.draft_logits is not None
+        if self._seen and drafted:
             for finding in self._seen:
                 yield msgspec.structs.replace(finding, round=event.index)
             self._seen = []
+        if host is None:
+            return
         passed, kept, path = self._session.cache.passed, self._session.kept, self._session.path
         if passed is None or kept is None or path is None:
             return
@@ -66,7 +70,7 @@ class Features(Observer):
         for part, number in zip(parts, self._named, strict=True):
             if torch.equal(part, layers[number + 1]):
                 read.append(number)
-            elif number == last and torch.equal(part, passed.unnormed[0]):
+            elif number == last and passed.unnormed is not None and torch.equal(part, passed.unnormed):
                 yield found(
                     "tap-norm",
                     f"The output of the last layer, {number}, reaches the drafter before the final norm.",
