@@ -185,7 +185,13 @@ class Session:
     @torch.inference_mode()
     def waiting_features(self, rows: int) -> Tensor | None:
         """Copies of those of the last ``rows`` tokens that wait for the drafter; None when none do."""
-        return torch.cat(self._features)[-rows:] if self._features else None
+        pieces: list[Tensor] = []
+        for piece in reversed(self._features):
+            if rows <= 0:
+                break
+            pieces.append(piece[-rows:])
+            rows -= len(piece)
+        return torch.cat(pieces[::-1]) if pieces else None
 
     @torch.inference_mode()
     def hand_over(self, keep: int = 0) -> None:

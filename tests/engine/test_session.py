@@ -4,7 +4,7 @@ import pytest
 import torch
 from tiny_models import FAMILIES, VOCAB, tiny_pair
 
-from engine.ddtree import build_ddtree_tree_from_logits
+from engine.ddtree import build_ddtree_tree_from_logits, empty_tree
 from engine.session import Session
 
 TEXT = torch.randint(0, VOCAB - 2, (80,), generator=torch.Generator().manual_seed(0)).tolist()
@@ -46,6 +46,22 @@ def test_rewind_goes_back_to_the_snapshot(session: Session) -> None:
     assert session.rewind(other) == 0
     assert torch.allclose(last_logits(session, other), again, atol=1e-5)
     assert torch.allclose(session.draft(5), drafted, atol=1e-5)
+
+
+def test_features_of_the_last_tokens_wait_for_the_drafter(session: Session) -> None:
+    assert session.waiting_features(3) is None
+    last_logits(session, TEXT[:5])
+    for root in (7, 8):
+        session.verify(root, empty_tree(), "solve")
+        session.commit([root], [0])
+    everything = session.waiting_features(7)
+    assert everything is not None
+    assert len(everything) == 7
+    for rows in range(1, 8):
+        last = session.waiting_features(rows)
+        assert last is not None
+        assert torch.equal(last, everything[-rows:])
+        assert last.untyped_storage().nbytes() == last.nbytes  # copies, and nothing else behind them
 
 
 def test_rewind_forgets_another_text(session: Session) -> None:
