@@ -7,7 +7,7 @@ first one's lead was ``ar_gap`` there and at most -``gap`` here: it changed by t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,12 +72,16 @@ def choices(events: Iterable[object]) -> tuple[int, list[Choice]]:
             prompt = len(event.prompt_ids)
             found.append(Choice(event.first_id))
         elif isinstance(event, Round):
-            nodes = [ROOT, *event.accepted]
-            for node, token_id in zip(nodes, event.committed_ids, strict=False):
-                found.append(Choice(token_id, event.index, node, gap_at(event, node)))
+            found += choices_of(event)
         elif isinstance(event, Finished):
             assert [choice.id for choice in found] == event.output_ids
     return prompt, found
+
+
+def choices_of(round_: Round) -> Iterator[Choice]:
+    """The tokens that a round committed, each with the row at which the target chose it."""
+    for node, token_id in zip([ROOT, *round_.accepted], round_.committed_ids, strict=False):
+        yield Choice(token_id, round_.index, node, gap_at(round_, node))
 
 
 def gap_at(round_: Round, node: int) -> float | None:

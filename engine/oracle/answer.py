@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.divergence import ROOT, Choice, gap_at
+from engine.divergence import Choice, choices_of
 from engine.events import Prefilled, Round
 from engine.sampling import Sampler
 from engine.settings import DecodeSettings
@@ -34,9 +34,7 @@ class Answer:
 
     def add(self, event: Round) -> None:
         """A round's tokens, each with the row at which the target chose it."""
-        nodes = [ROOT, *event.accepted]
-        for node, token_id in zip(nodes, event.committed_ids, strict=False):
-            self.choices.append(Choice(token_id, event.index, node, gap_at(event, node)))
+        self.choices += choices_of(event)
         self.ends.append(len(self.prompt) + len(self.choices) - 1)
 
     @property

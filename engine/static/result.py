@@ -38,13 +38,14 @@ class StaticResult:
 
     @property
     def committed(self) -> list[int]:
-        return [int(token) for token in self.record.tokens[: self.kept]]
+        ids: list[int] = self.record.tokens[: self.kept].tolist()
+        return ids
 
     @property
     def accepted(self) -> list[int]:
         """Accepted nodes whose tokens were committed."""
         accepted = min(int(self.record.accepted), self.kept)
-        return [int(row) - 1 for row in self.record.path[1 : accepted + 1]]
+        return [row - 1 for row in self.record.path[1 : accepted + 1].tolist()]
 
     @property
     def drafted(self) -> int:
