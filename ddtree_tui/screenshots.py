@@ -49,6 +49,7 @@ class Scene:
     keys: tuple[str, ...] = ()
 
 
+FAULTY = DecodeSettings(budget=16, oracle="full", inject=("wrong-leaf",))
 WORD_PROBLEM = "Tom has 12 apples and buys 8 more. How many apples does he have?"
 SCENES = (
     Scene("first", 120, 40),
@@ -75,6 +76,8 @@ SCENES = (
     ),
     Scene("chain", 120, 40, "Tell me a short story about a fox.", DecodeSettings(mode="chain")),
     Scene("naive", 120, 40, "Tell me a short story about a fox.", DecodeSettings(verify="naive")),
+    Scene("fault", 120, 40, WORD_PROBLEM, FAULTY),
+    Scene("diagnosis", 120, 40, WORD_PROBLEM, FAULTY, keys=("escape", "D")),
     Scene("numbers", 120, 40, "Tell me a short story about a fox.", keys=("f12",)),
     Scene("keys", 120, 40, keys=("f1",)),
 )
@@ -121,12 +124,19 @@ async def _answer(pilot: Pilot[None], controller: Controller, scene: Scene) -> N
         await pilot.press(*("space" if character == " " else character for character in scene.prompt))
         await pilot.press("enter")
     await _until(pilot, controller, lambda: not controller.busy, SECONDS_TO_ANSWER)
+    if scene.settings.oracle != "off":
+        await _until(pilot, controller, lambda: _compared(controller), SECONDS_TO_ANSWER)
     rounds = [round_ for _, round_ in controller.session.rounds]
     if rounds:
         best = max(range(len(rounds)), key=lambda index: how_telling(rounds[index]))
         controller.viewpoint.choose(best, len(rounds))
         pilot.app.screen.focus_next()
         pilot.app.screen.focus_previous()
+
+
+def _compared(controller: Controller) -> bool:
+    answer = controller.session.answer
+    return answer is not None and answer.checked is not None
 
 
 async def _until(
