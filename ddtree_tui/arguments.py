@@ -14,6 +14,7 @@ from ddtree_tui.export.formats import FORMATS
 from ddtree_tui.importers.arguments import IMPORT_DESCRIPTION, add_import_options
 from ddtree_tui.option_groups import (
     add_budget,
+    add_decoding,
     add_diagnosis,
     add_faults,
     add_looks,
@@ -31,9 +32,6 @@ from ddtree_tui.race.lanes import PRESETS as RACE_PRESETS
 from ddtree_tui.server.arguments import DESCRIPTION, add_serve_options
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.usage import Parser, epilog
-from engine.settings import (
-    MODES,
-)
 
 SCOPES = tuple(scope.value for scope in Scope)
 
@@ -131,14 +129,7 @@ def build_parser() -> argparse.ArgumentParser:
     serve.set_defaults(command="serve")
     add_serve_options(serve)
     add_models(serve)
-    decoding = serve.add_argument_group("decoding")
-    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, "tree"))
-    add_budget(decoding)
-    add_verification(decoding)
-    add_thinking(decoding)
-    sampling = serve.add_argument_group("sampling")
-    add_temperature(sampling)
-    add_sampling(sampling)
+    add_decoding(serve)
     diagnosis = serve.add_argument_group("diagnosis")
     add_faults(diagnosis)
     add_diagnosis(diagnosis)
@@ -236,14 +227,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_doctor_options(doctor)
     add_messages(doctor)
     add_models(doctor)
-    decoding = doctor.add_argument_group("decoding")
-    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, "tree"))
-    add_budget(decoding)
-    add_verification(decoding)
-    add_thinking(decoding)
-    sampling = doctor.add_argument_group("sampling")
-    add_temperature(sampling)
-    add_sampling(sampling)
+    add_decoding(doctor)
     diagnosis = doctor.add_argument_group("diagnosis")
     add(diagnosis, "--inject", action="append", metavar="NAME", help="plant a fault; see --list-faults")
     add_diagnosis(diagnosis)
@@ -259,14 +243,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_check_options(check)
     add_messages(check)
     add_models(check)
-    decoding = check.add_argument_group("decoding")
-    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, "tree"))
-    add_budget(decoding)
-    add_verification(decoding)
-    add_thinking(decoding)
-    sampling = check.add_argument_group("sampling")
-    add_temperature(sampling)
-    add_sampling(sampling)
+    add_decoding(check)
     diagnosis = check.add_argument_group("diagnosis")
     add_faults(diagnosis)
     add_diagnosis(diagnosis)

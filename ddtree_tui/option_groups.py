@@ -32,14 +32,7 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
     """What the app and ``generate`` have in common."""
     decode = DecodeSettings()
     add_models(parser)
-    decoding = parser.add_argument_group("decoding")
-    add(decoding, "--mode", type=choice("mode", MODES), metavar="NAME", help=choices(MODES, decode.mode))
-    add_budget(decoding)
-    add_verification(decoding)
-    add_thinking(decoding)
-    sampling = parser.add_argument_group("sampling")
-    add_temperature(sampling)
-    add_sampling(sampling)
+    add_decoding(parser)
     recording = parser.add_argument_group("recording and diagnosis")
     add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
     add(recording, "--detail", action="store_true", help="record both models' best candidates too")
@@ -52,6 +45,24 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
     )
     add_faults(recording)
     add_diagnosis(recording)
+
+
+def add_decoding(parser: argparse.ArgumentParser) -> None:
+    """How one answer is decoded and sampled."""
+    decoding = parser.add_argument_group("decoding")
+    add(
+        decoding,
+        "--mode",
+        type=choice("mode", MODES),
+        metavar="NAME",
+        help=choices(MODES, DecodeSettings().mode),
+    )
+    add_budget(decoding)
+    add_verification(decoding)
+    add_thinking(decoding)
+    sampling = parser.add_argument_group("sampling")
+    add_temperature(sampling)
+    add_sampling(sampling)
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
