@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ddtree_tui.check.text import details, divergence_text, headline
 from ddtree_tui.comparison_lane import LANE, LANE_MEANINGS, Compared
 from ddtree_tui.escape import escape
 from ddtree_tui.graphics import Graphics
+from ddtree_tui.rows import Row, wrapped
 from ddtree_tui.run import Answer
 from engine.events import Checked
 
@@ -19,14 +18,6 @@ PLOT_ROWS = 5
 SMALLEST = 1e-9
 """Errors below are drawn like this one."""
 BAD, GOOD, TEXT, QUIET, PLOT = "bad", "good", "text", "quiet", "plot"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line and its style."""
-
-    text: str
-    role: str
 
 
 def rows_of(answer: Answer, width: int, *, live: bool, plain: bool) -> list[Row]:
@@ -45,21 +36,21 @@ def _rows(answer: Answer, width: int, *, live: bool, plain: bool) -> Iterator[Ro
         return
     checked = answer.checked
     if checked is None:
-        yield from _wrapped("This answer was not compared with the target alone.", TEXT, width)
+        yield from wrapped("This answer was not compared with the target alone.", TEXT, width)
         how = "c compares it." if live else "To compare it: ddtree-tui check FILE"
-        yield from _wrapped(how if not live or answer.over else "Wait for its end.", QUIET, width)
+        yield from wrapped(how if not live or answer.over else "Wait for its end.", QUIET, width)
         return
     good = checked.verdict in ("identical", "ties")
-    yield from _wrapped(headline(checked), GOOD if good else BAD, width)
+    yield from wrapped(headline(checked), GOOD if good else BAD, width)
     yield Row("", TEXT)
     for sentence in details(checked, lambda token_id: answer.labels(token_id)[0]):
-        yield from _wrapped(sentence, TEXT, width)
+        yield from wrapped(sentence, TEXT, width)
     yield from _others(answer, checked, width)
     yield from _drift(checked, width, plain=plain)
     yield Row("", TEXT)
     yield Row("under the timeline", QUIET)
     for state in Compared:
-        yield from _wrapped(f"{LANE[state]} {LANE_MEANINGS[state]}", QUIET, width)
+        yield from wrapped(f"{LANE[state]} {LANE_MEANINGS[state]}", QUIET, width)
 
 
 def _others(answer: Answer, checked: Checked, width: int) -> Iterator[Row]:
@@ -69,9 +60,7 @@ def _others(answer: Answer, checked: Checked, width: int) -> Iterator[Row]:
         yield Row("", TEXT)
         yield Row(f"{checked.defects + checked.ties} places in all", QUIET)
         for one in others[:LISTED]:
-            yield from _wrapped(
-                divergence_text(one, lambda token_id: answer.labels(token_id)[0]), TEXT, width
-            )
+            yield from wrapped(divergence_text(one, lambda token_id: answer.labels(token_id)[0]), TEXT, width)
         if checked.defects + checked.ties > LISTED + 1:
             yield Row("...", QUIET)
 
@@ -94,7 +83,7 @@ def _drift(checked: Checked, width: int, *, plain: bool) -> Iterator[Row]:
     ahead = [low, high, values[0], values[0]]
     lines = graphics.curve([*ahead, *_spread(values, across)], across + len(ahead))
     yield Row("", TEXT)
-    yield from _wrapped("relative error of the recurrent state over rounds", QUIET, width)
+    yield from wrapped("relative error of the recurrent state over rounds", QUIET, width)
     for number, line in enumerate(lines):
         label = labels[0] if number == 0 else labels[1] if number == len(lines) - 1 else ""
         yield Row(f"{label:>{margin}} {line[len(ahead) :]}".rstrip(), PLOT)
@@ -105,8 +94,3 @@ def _drift(checked: Checked, width: int, *, plain: bool) -> Iterator[Row]:
 def _spread(values: list[float], cells: int) -> list[float]:
     """A value for every cell."""
     return [values[round(cell * (len(values) - 1) / max(1, cells - 1))] for cell in range(cells)]
-
-
-def _wrapped(text: str, role: str, width: int) -> Iterator[Row]:
-    for line in textwrap.wrap(escape(text), width, subsequent_indent="  "):
-        yield Row(line, role)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ddtree_tui.doctor.answers import answer_of
 from ddtree_tui.doctor.report import Report, make_report
 from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
 from ddtree_tui.doctor.ways import Way
-from ddtree_tui.escape import escape
 from ddtree_tui.export.run_events import run_events
+from ddtree_tui.rows import Row, wrapped
 from ddtree_tui.run import Answer
 from engine.diagnosis.ranking import diagnose
 from engine.settings import LoadSettings
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line: what is said, and the kind of line, which styles it. ``cause``: the place among the causes of
-    the one that begins here."""
-
-    text: str
-    role: str
-    cause: int | None = None
 
 
 def state_of(answer: Answer) -> tuple[object, ...]:
@@ -52,18 +41,18 @@ def rows_of(report: Report, width: int) -> list[Row]:
 
 
 def _rows(report: Report, width: int) -> Iterator[Row]:
-    yield from _wrapped(report.verdict, "healthy" if report.healthy else "verdict", width)
+    yield from wrapped(report.verdict, "healthy" if report.healthy else "verdict", width)
     yield Row("", "text")
     for answer in report.answers:
         acceptance = f", acceptance length {answer.acceptance:.2f}" if answer.acceptance else ""
-        yield from _wrapped(
+        yield from wrapped(
             f"{answer.name}: {answer.tokens} tokens in {answer.rounds} rounds{acceptance}", "text", width
         )
-        yield from _wrapped(f"against the target alone: {own_text(answer)}", "text", width)
+        yield from wrapped(f"against the target alone: {own_text(answer)}", "text", width)
         if layer := layer_text(answer):
-            yield from _wrapped(layer, "text", width)
+            yield from wrapped(layer, "text", width)
         if answer.own == "unchecked":
-            yield from _wrapped(
+            yield from wrapped(
                 "To compare: Esc, then C, or of a recorded run: ddtree-tui doctor FILE",
                 "quiet",
                 width,
@@ -71,19 +60,12 @@ def _rows(report: Report, width: int) -> Iterator[Row]:
     yield Row("", "text")
     for number, cause in enumerate(report.causes, 1):
         follows = f", follows from {cause.follows}" if cause.follows else ""
-        head = list(_wrapped(f"{number}. {cause.name}: {cause.title}", cause.severity, width))
+        head = list(wrapped(f"{number}. {cause.name}: {cause.title}", cause.severity, width))
         yield replace(head[0], cause=number - 1)
         yield from head[1:]
-        yield from _wrapped(f"{when(cause)}{follows}", "quiet", width, 3)
+        yield from wrapped(f"{when(cause)}{follows}", "quiet", width, 3)
         for text in (cause.seen, cause.why, cause.todo):
-            yield from _wrapped(text, "text", width, 3)
+            yield from wrapped(text, "text", width, 3)
         numbers = "; ".join(f"{name} {value}" for name, value in evidence(cause.evidence))
-        yield from _wrapped(numbers, "quiet", width, 3)
+        yield from wrapped(numbers, "quiet", width, 3)
         yield Row("", "text")
-
-
-def _wrapped(text: str, role: str, width: int, indent: int = 0) -> Iterator[Row]:
-    for line in textwrap.wrap(
-        escape(text), width, initial_indent=" " * indent, subsequent_indent=" " * (indent or 2)
-    ):
-        yield Row(line, role)

@@ -8,8 +8,9 @@ from textual.strip import Strip
 
 from ddtree_tui.ascii_forms import ascii_form
 from ddtree_tui.controller import Controller
-from ddtree_tui.doctor.of_run import Row, report_of, rows_of, state_of
+from ddtree_tui.doctor.of_run import report_of, rows_of, state_of
 from ddtree_tui.doctor.report import Report
+from ddtree_tui.rows import Row
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.painted import ScrolledLines

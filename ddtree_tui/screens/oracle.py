@@ -7,8 +7,9 @@ from textual.binding import Binding
 from textual.strip import Strip
 
 from ddtree_tui.ascii_forms import ascii_form
-from ddtree_tui.check.rows import Row, rows_of
+from ddtree_tui.check.rows import rows_of
 from ddtree_tui.controller import Controller
+from ddtree_tui.rows import Row
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.painted import ScrolledLines
