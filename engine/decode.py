@@ -157,9 +157,11 @@ class _Run:
         settings = self.control.before_round(self.settings)
         if settings is None or not settings.auto_budget or settings.mode != "tree":
             return settings
-        target = self.pair.target
-        chosen = torch.tensor([self.pair.auto_budget.choose(settings.budget)], device=target.device)
-        return msgspec.structs.replace(settings, budget=int(target.agree(chosen)))
+        target, budget = self.pair.target, self.pair.auto_budget.choose(settings.budget)
+        if target.ranks is not None:
+            # Read back from the device only where it must be: that waits for the round under way.
+            budget = int(target.agree(torch.tensor([budget], device=target.device)))
+        return msgspec.structs.replace(settings, budget=budget)
 
     def _on_device(self) -> bool:
         """The other ways to verify are for looking at, not for speed."""
