@@ -21,7 +21,8 @@ def run_app(options: AppOptions) -> int:
 
     Raises:
         EngineError: before the screen is taken: ``trace_read``, ``bad_trace``, ``trace_version`` for a
-            recording, ``trace_write`` for a trace that cannot be made, ``engine_start``.
+            recording, ``trace_write`` for a trace that cannot be made, ``engine_start``, ``remote_...`` for a
+            server that cannot be used.
     """
     controller = make_controller(options)
     try:
@@ -39,7 +40,7 @@ def run_app(options: AppOptions) -> int:
 
 
 def make_controller(options: AppOptions) -> Controller:
-    """What runs behind the screen: the recording, read, or the engine's process, started.
+    """What runs behind the screen: a recording, or a server, or the engine's process, which is started.
 
     Raises:
         EngineError: as ``run_app``.
@@ -56,6 +57,10 @@ def make_controller(options: AppOptions) -> Controller:
         return controller
     limit = options.config.recordings.limit_mb * 2**20
     recorder = Recorder(runs_folder(), limit_bytes=limit) if options.record else None
+    if options.attach is not None:
+        from ddtree_tui.attach.command import attached
+
+        return attached(options, options.attach, recorder)
     link = EngineLink(
         options.load, options.log_path, trace=options.trace, recorder=recorder, debug=options.debug
     )

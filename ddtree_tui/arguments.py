@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ddtree_tui import __version__
+from ddtree_tui.attach.arguments import DESCRIPTION as ATTACH_DESCRIPTION
+from ddtree_tui.attach.arguments import add_attach_options
 from ddtree_tui.bench.arguments import BENCH_DESCRIPTION, add_bench_options
 from ddtree_tui.check.options import CHECK_DESCRIPTION, add_check_options
 from ddtree_tui.doctor.options import DOCTOR_DESCRIPTION, add_doctor_options
@@ -19,6 +21,7 @@ from ddtree_tui.option_groups import (
     add_faults,
     add_looks,
     add_messages,
+    add_mode,
     add_models,
     add_prompt,
     add_sampling,
@@ -47,7 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="ddtree-tui",
         usage="%(prog)s [options]\n       %(prog)s generate PROMPT [options]\n"
         "       %(prog)s race PROMPT [options]\n       %(prog)s serve [options]\n"
-        "       %(prog)s replay FILE\n"
+        "       %(prog)s attach URL [options]\n       %(prog)s replay FILE\n"
         "       %(prog)s export FILE --html [-o FILE]\n       %(prog)s stats FILE [--json]\n"
         "       %(prog)s import FILE [--out FILE]\n"
         "       %(prog)s bench [FILE ...] [options]\n       %(prog)s doctor [FILE] [options]\n"
@@ -133,6 +136,30 @@ def build_parser() -> argparse.ArgumentParser:
     diagnosis = serve.add_argument_group("diagnosis")
     add_faults(diagnosis)
     add_diagnosis(diagnosis)
+
+    attach = commands.add_parser(
+        "attach",
+        help="open the app on a server, with no model loaded",
+        usage="%(prog)s URL [--api-key KEY] [--request ID] [options]",
+        description=ATTACH_DESCRIPTION,
+        **looks,
+    )
+    attach.set_defaults(command="attach")
+    add_attach_options(attach)
+    add(attach, "--prompt", metavar="TEXT", help="send this at once")
+    add_messages(attach)
+    decoding = attach.add_argument_group("decoding of what is sent")
+    add_mode(decoding)
+    add_budget(decoding)
+    add_thinking(decoding)
+    sampling = attach.add_argument_group("sampling")
+    add_temperature(sampling)
+    add_sampling(sampling)
+    recording = attach.add_argument_group("recording and diagnosis")
+    add(recording, "--no-record", action="store_true", help="do not keep the runs in the state folder")
+    add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
+    add_diagnosis(recording)
+    add_looks(attach)
 
     replay = commands.add_parser(
         "replay",

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ddtree_tui import exit_codes
 from ddtree_tui.arguments import build_parser
+from ddtree_tui.attach.arguments import attach_options
 from ddtree_tui.bench.arguments import bench_options
 from ddtree_tui.bench.options import BenchOptions
 from ddtree_tui.check.options import CheckOptions
@@ -144,7 +145,7 @@ def parse(argv: Sequence[str]) -> Options:
         return StatsOptions(given["file"], scope, given.get("json", False), given.get("ascii", False))
     if given["command"] == "config":
         return ConfigOptions(given.get("print", False), given.get("path", False))
-    for_app = given["command"] in (None, "replay")
+    for_app = given["command"] in (None, "replay", "attach")
     read = read_config() if for_app else None
     config = read.config if read else Config()
     load = config.load_settings() if for_app else LoadSettings()
@@ -186,6 +187,7 @@ def parse(argv: Sequence[str]) -> Options:
         replay=replay,
         prompt=_prompt(given),
         system=_system(given),
+        attach=attach_options(given) if given["command"] == "attach" else None,
         record=config.recordings.enabled and not given.get("no_record", False),
         config=with_looks(config, given),
         config_path=read.path if read else None,

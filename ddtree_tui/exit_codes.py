@@ -16,7 +16,7 @@ MEANINGS = {
     OK: "the answer is complete",
     ENGINE_FAILED: "the engine failed while it answered; doctor, check: not healthy, or not known to be",
     BAD_INPUT: "an option, a setting or the prompt is not valid",
-    NOT_LOADED: "the models could not be loaded, or are not usable",
+    NOT_LOADED: "the models could not be loaded, or are not usable; attach: the server is not",
     TRACE_FAILED: "a trace or an import could not be read, or a file not be written",
     TEXT_DIFFERS: "bench, race: a text is not the one that mode ar writes, and no tie explains it",
     MOVED: "bench: a number is further from the baseline than its tolerance",
@@ -30,6 +30,10 @@ _BAD_INPUT_KINDS = frozenset(
 )
 _MODEL_KINDS = frozenset({"bad_template"})
 """Found out when the first prompt is there, and yet a matter of the model's files."""
+_REMOTE_KINDS = frozenset(
+    {"remote_unreachable", "remote_key", "remote_moved", "remote_busy", "remote_refused", "remote_answer"}
+    | {"remote_lost"}
+)
 _TRACE_KINDS = frozenset(
     {"trace_read", "trace_write", "trace_version", "bad_trace", "export", "output", "import"}
 )
@@ -41,7 +45,7 @@ def exit_code(error: str, *, loading: bool = False) -> int:
         return BAD_INPUT
     if error in _TRACE_KINDS:
         return TRACE_FAILED
-    return NOT_LOADED if loading or error in _MODEL_KINDS else ENGINE_FAILED
+    return NOT_LOADED if loading or error in _MODEL_KINDS | _REMOTE_KINDS else ENGINE_FAILED
 
 
 def interrupted(signal_number: int) -> int:

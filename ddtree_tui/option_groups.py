@@ -50,19 +50,24 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
 def add_decoding(parser: argparse.ArgumentParser) -> None:
     """How one answer is decoded and sampled."""
     decoding = parser.add_argument_group("decoding")
-    add(
-        decoding,
-        "--mode",
-        type=choice("mode", MODES),
-        metavar="NAME",
-        help=choices(MODES, DecodeSettings().mode),
-    )
+    add_mode(decoding)
     add_budget(decoding)
     add_verification(decoding)
     add_thinking(decoding)
     sampling = parser.add_argument_group("sampling")
     add_temperature(sampling)
     add_sampling(sampling)
+
+
+def add_mode(group: argparse._ActionsContainer) -> None:
+    """Whether and how to draft."""
+    add(
+        group,
+        "--mode",
+        type=choice("mode", MODES),
+        metavar="NAME",
+        help=choices(MODES, DecodeSettings().mode),
+    )
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ddtree_tui.attach.options import AttachOptions
 from ddtree_tui.config import Config
 from ddtree_tui.export.formats import Format
 from ddtree_tui.statistics.scope import Scope
@@ -19,6 +20,7 @@ class AppOptions:
         load: which pair to load, and where; unused with ``replay``.
         decode: the settings the first answer starts with; the app's knobs change copies of it.
         replay: a recorded run to show instead of loading a pair.
+        attach: a server to watch and use instead of loading a pair.
         trace: a file to record every event into, or None.
         prompt: sent as soon as the pair is ready, or None to wait for the user.
         system: message in front of every conversation, or None.
@@ -38,6 +40,7 @@ class AppOptions:
     debug: bool
     log_path: Path
     system: str | None = None
+    attach: AttachOptions | None = None
     record: bool = False
     config: Config = field(default_factory=Config)
     config_path: Path | None = None

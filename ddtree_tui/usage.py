@@ -18,6 +18,7 @@ COMMANDS = (
     "generate",
     "race",
     "serve",
+    "attach",
     "replay",
     "export",
     "stats",

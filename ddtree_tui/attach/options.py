@@ -1,0 +1,21 @@
+"""What ``ddtree-tui attach`` is told on the command line. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ddtree_tui.attach.address import Address
+
+
+@dataclass(frozen=True)
+class AttachOptions:
+    """Which server, and what of it.
+
+    Attributes:
+        key: for servers that let in only who has one.
+        request: the id of the one to watch; None is whatever runs.
+    """
+
+    address: Address
+    key: str | None = field(default=None, repr=False)
+    request: str | None = None

@@ -1,0 +1,52 @@
+"""What answers at an address: this program's server, or any that speaks OpenAI's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ddtree_tui.attach.client import Client
+from engine.errors import EngineError
+
+REQUESTS = "/v1/ddtree/requests"
+MODELS = "/v1/models"
+
+
+@dataclass(frozen=True)
+class Server:
+    """What was found. ``models``: what it calls those that it serves; at least one."""
+
+    kind: Literal["ddtree", "plain"]
+    models: tuple[str, ...]
+
+
+def probe(client: Client) -> Server:
+    """Ask who is there.
+
+    Raises:
+        EngineError: ``remote_answer`` for something else than a server of language models; what else
+            ``refusals`` names.
+    """
+    ours = _listed(client, REQUESTS) is not None
+    models = _listed(client, MODELS)
+    names = [entry.get("id") for entry in models or [] if isinstance(entry, dict)]
+    known = tuple(name for name in names if isinstance(name, str))
+    if not known:
+        raise EngineError(
+            "remote_answer",
+            f"{client.address} is neither a DDTree server nor one with OpenAI's interface.",
+            "Start one with: ddtree-tui serve",
+        )
+    return Server("ddtree" if ours else "plain", known)
+
+
+def _listed(client: Client, path: str) -> list[Any] | None:
+    """The entries of OpenAI's kind of list; None where there is none."""
+    try:
+        found = client.get(path)
+    except EngineError as error:
+        if error.kind in ("remote_refused", "remote_answer"):
+            return None
+        raise
+    data = found.get("data") if isinstance(found, dict) and found.get("object") == "list" else None
+    return data if isinstance(data, list) else None
