@@ -96,6 +96,9 @@ class ModelDefaults(msgspec.Struct, frozen=True, kw_only=True):
     quantize: Annotated[
         str | None, _says("make the target's weights smaller as they are loaded: " + ", ".join(QUANTIZATIONS))
     ] = _LOAD.quantize
+    threads: Annotated[int | None, _says("to compute with on a CPU; unless given, by the pair's size")] = (
+        _LOAD.threads
+    )
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):

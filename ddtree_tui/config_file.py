@@ -228,6 +228,7 @@ _MIGHT_BE: dict[str, Any] = {
     "device_map": "auto",
     "tp": 2,
     "quantize": "int8",
+    "threads": 2,
     "paints_per_second": 5,
 }
 

@@ -164,6 +164,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="make the target's weights smaller as they are loaded: " + ", ".join(QUANTIZATIONS),
     )
+    add(
+        models,
+        "--threads",
+        type=whole("number of threads", "of at least 1"),
+        metavar="N",
+        help="to compute with on a CPU (default: 1 for small pairs, else one for each core)",
+    )
 
 
 def add_verification(group: argparse._ActionsContainer) -> None:

@@ -35,6 +35,7 @@ UNSET = {
     "device_map": "one device",
     "tp": "one process",
     "quantize": "as they are",
+    "threads": "by the pair's size",
     "paints_per_second": "by itself",
 }
 """What holds where a setting that may be left out is."""

@@ -52,6 +52,8 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
             small; None is one device.
         tp: this many processes hold the target together, each on a device of its own; None is one.
         quantize: make the target's weights smaller while they are loaded, one of ``QUANTIZATIONS``.
+        threads: to compute with on a CPU; None is one for small pairs, else one for each core
+            (``engine.threads``).
     """
 
     model: str = "demo"
@@ -62,11 +64,14 @@ class LoadSettings(msgspec.Struct, frozen=True, kw_only=True):
     device_map: str | None = None
     tp: int | None = None
     quantize: str | None = None
+    threads: int | None = None
 
     def check(self) -> None:
         """Raise ``EngineError("bad_setting")`` for what contradicts itself."""
         if self.tp is not None and self.tp < 1:
             raise _bad("tp", self.tp, "at least 1")
+        if self.threads is not None and self.threads < 1:
+            raise _bad("threads", self.threads, "at least 1")
         if self.device_map is not None and (self.tp or 1) > 1:
             raise EngineError(
                 "bad_setting",

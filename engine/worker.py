@@ -237,8 +237,9 @@ class Worker:
 def load(settings: LoadSettings, progress: Callable[[Loading], None] | None) -> Pair:
     """``load_pair`` with these settings."""
     from engine.load import load_pair
+    from engine.threads import use_threads
 
-    return load_pair(
+    pair = load_pair(
         settings.model,
         settings.drafter,
         device=settings.device,
@@ -249,6 +250,8 @@ def load(settings: LoadSettings, progress: Callable[[Loading], None] | None) -> 
         quantize=settings.quantize,
         progress=progress,
     )
+    use_threads(settings.threads, pair.info)
+    return pair
 
 
 def loaded(pair: Pair | None) -> Pair:

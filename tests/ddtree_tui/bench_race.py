@@ -41,7 +41,7 @@ def alone(prompt: str, mode: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=5)
     turns = parser.parse_args().turns
     race: dict[str, list[float]] = defaultdict(list)
@@ -57,10 +57,9 @@ def main() -> None:
     for mode in LANES:
         ratios = [a / b for a, b in zip(race[mode], race["ar"], strict=True)]
         wanted = [a / b for a, b in zip(single[mode], single["ar"], strict=True)]
-        print(
-            f"{mode:6} race {statistics.median(race[mode]):6.1f} tokens/s, alone {statistics.median(single[mode]):6.1f};"
-            f" to ar {statistics.median(ratios):.2f} in the race, {statistics.median(wanted):.2f} alone"
-        )
+        raced_at, alone_at = statistics.median(race[mode]), statistics.median(single[mode])
+        to_ar = f"{statistics.median(ratios):.2f} in the race, {statistics.median(wanted):.2f} alone"
+        print(f"{mode:6} race {raced_at:6.1f} tokens/s, alone {alone_at:6.1f}; to ar {to_ar}")
 
 
 if __name__ == "__main__":
