@@ -12,8 +12,8 @@ SMALL = 40_000_000
 """Parameters of target and drafter together, up to which the engine computes with one thread.
 
 Each of a round's some thousand small operations waits for all threads. On two cores with the app beside it,
-two threads made a pair of 24 million parameters slower in ar (1.45 times) and no faster in tree(64); with a third
-program at work they came to a standstill. A pair of 150 million gained 1.3 times in tree(64).
+two threads made a pair of 24 million parameters slower in ar (1.45 times) and no faster in tree(64); with a
+third program at work they came to a standstill. A pair of 150 million gained 1.3 times in tree(64).
 """
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """What users set who know better; torch reads them as it starts."""
