@@ -28,6 +28,7 @@ from ddtree_tui.option_groups import (
     add_shared,
     add_temperature,
     add_thinking,
+    add_trace,
     add_verification,
 )
 from ddtree_tui.option_types import add, choice, choices, whole
@@ -112,6 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
         + " (default modes)",
     )
     add(race, "--json", action="store_true", help="write one JSON object instead of the table")
+    add_trace(race)
     add_models(race)
     decoding = race.add_argument_group("decoding")
     add_budget(decoding)
@@ -165,11 +167,11 @@ def build_parser() -> argparse.ArgumentParser:
         "replay",
         help="open the app on a recorded run, with no model loaded",
         usage="%(prog)s FILE [options]",
-        description="Open the app on a run recorded with --trace. No model is loaded.",
+        description="Open the app on a recorded run or race. No model is loaded.",
         **looks,
     )
     replay.set_defaults(command="replay")
-    replay.add_argument("file", type=Path, metavar="FILE", help="a file that --trace wrote")
+    replay.add_argument("file", type=Path, metavar="FILE", help="what --trace or the app recorded")
     add_looks(replay)
     add_diagnosis(replay)
 

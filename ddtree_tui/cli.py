@@ -217,7 +217,7 @@ def _race_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSetti
     lanes = read_lanes(given.get("lanes", "modes"), decode)
     common = _common_options(given)
     return RaceOptions(
-        load, lanes, _messages(given), given.get("json", False), common["debug"], common["log_path"]
+        load=load, lanes=lanes, messages=_messages(given), json=given.get("json", False), **common
     )
 
 

@@ -15,7 +15,7 @@ from ddtree_tui.race.course import Race
 from ddtree_tui.race.steward import Steward
 from ddtree_tui.run import Phase
 from ddtree_tui.setting_list import Limits, changed
-from ddtree_tui.showing import Showing
+from ddtree_tui.showing import SessionShowing
 from ddtree_tui.watchdog import Watchdog
 from engine.commands import (
     AnyCommand,
@@ -46,7 +46,7 @@ class Engine(Protocol):
     def stop(self) -> None: ...
 
 
-class Controller(Showing):
+class Controller(SessionShowing):
     """Exactly one of ``engine`` and ``playback`` is given.
 
     Attributes:
@@ -76,7 +76,7 @@ class Controller(Showing):
         self._pair = PairChoice(load or LoadSettings(), recent)
         self.waiting: str | None = None
         self.system: str | None = None
-        self.steward = Steward(self._send)
+        self.steward = Steward(self._send, playback, self.tick)
         self.hold = False
         self._engine = engine
         self._log_path = log_path
@@ -142,6 +142,8 @@ class Controller(Showing):
     def tick(self, now: float) -> bool:
         """Take in the events that have come; whether anything has changed."""
         moved = self.play_on(now)
+        if self.steward.showing is not None:
+            moved = self.steward.showing.play_on(now) or moved
         if self._playback is not None:
             was_playing = self._playback.playing
             events = self._playback.due(now)

@@ -10,7 +10,7 @@ from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.recorder import Recorder
 from engine.commands import AnyCommand, Load
 from engine.errors import EngineError
-from engine.events import AnyEvent, Lane, Noise
+from engine.events import AnyEvent
 from engine.settings import LoadSettings
 from engine.trace import TraceWriter
 
@@ -76,8 +76,7 @@ class EngineLink:
             self._trace.close()
 
     def _take(self, event: AnyEvent) -> None:
-        if not isinstance(event, Lane | Noise):  # races are not recorded
-            self._record(event)
+        self._record(event)
         self._queue.append(event)
 
     def _record(self, event: AnyEvent) -> None:

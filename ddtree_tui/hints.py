@@ -14,7 +14,7 @@ class Situation:
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
     the tree; ``searching``: one types what to look for in it; ``over_a_run``: a recording is open over the
     run; ``held``: every round waits for a key; ``reading``: the text has the focus; ``on_switch``: the knob
-    in focus is turned, not typed."""
+    in focus is turned, not typed; ``raced``: the recording holds a race."""
 
     typing: bool
     busy: bool
@@ -29,6 +29,7 @@ class Situation:
     held: bool = False
     searching: bool = False
     reading: bool = False
+    raced: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
@@ -92,8 +93,10 @@ def _running(situation: Situation) -> list[Hint]:
 def _replay(situation: Situation) -> list[Hint]:
     play = "play" if situation.paused else "pause"
     back: list[Hint] = [("Esc", "back", "stop")] if situation.over_a_run else []
+    race: list[Hint] = [("F10", "the race", "race")] if situation.raced else []
     return [
         *back,
+        *race,
         ("Space", play, "pause"),
         ("← →", "round", "move_round(1)"),
         ("Home", "first", "first_round"),

@@ -34,7 +34,7 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     add_decoding(parser)
     recording = parser.add_argument_group("recording and diagnosis")
-    add(recording, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
+    add_trace(recording)
     add(recording, "--detail", action="store_true", help="record both models' best candidates too")
     add(
         recording,
@@ -45,6 +45,11 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
     )
     add_faults(recording)
     add_diagnosis(recording)
+
+
+def add_trace(group: argparse._ActionsContainer) -> None:
+    """Where to record."""
+    add(group, "--trace", type=Path, metavar="FILE", help="record all events into a new file")
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:

@@ -83,6 +83,7 @@ class RaceOptions:
         lanes: the ways to decode.
         messages: the conversation to answer.
         json: write one JSON object instead of the table.
+        trace: a file to record every event into, or None.
         debug: as in ``AppOptions``.
         log_path: as in ``AppOptions``.
     """
@@ -93,6 +94,7 @@ class RaceOptions:
     json: bool
     debug: bool
     log_path: Path
+    trace: Path | None = None
 
 
 @dataclass(frozen=True)

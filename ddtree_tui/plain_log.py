@@ -15,6 +15,7 @@ from ddtree_tui.config_file import parsed
 from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
 from ddtree_tui.narration import Narrator
+from ddtree_tui.race.report import race_text
 from ddtree_tui.run import Phase
 from ddtree_tui.setting_list import SETTINGS, Since, shown
 from engine.errors import EngineError
@@ -180,6 +181,7 @@ def run_plain_log(controller: Controller, prompt: str | None, problems: Iterable
     if controller.playback is not None:
         narrator = Narrator(controller.session)
         controller.listener = lambda event: [print(line) for line in narrator.tell(event)]
+        controller.steward.ended = lambda race: print(race_text(race), end="")
         while not controller.playback.over:
             controller.play_all(time.monotonic())
         return exit_codes.OK

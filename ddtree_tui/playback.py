@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
-from engine.events import AnyEvent, Loaded, Loading, Prefilled, Round, Tokens
+from engine.events import AnyEvent, Loaded, Loading, Prefilled, Racing, Tokens
 from engine.packed import PackedEvents
 
 BETWEEN_ANSWERS = 0.5
-"""Seconds between the end of an answer and the start of the next; how long the user typed is not recorded."""
+"""Seconds between the end of an answer, or a race, and the start of the next; how long the user typed is not
+recorded."""
 MOST_AT_ONCE = 400
 """Events of one look at the clock, about 90 ms of work at 256 nodes a round, so that the screen stays alive
 while all of a long recording comes."""
@@ -83,11 +85,11 @@ class Playback:
 
     def to_next_round(self) -> None:
         """Stop the clock where the next round has just come."""
-        for index in range(self._next, len(self._events)):
-            if self._events.kinds[index] is Round:
-                self._position, self._since = self._times[index], None
-                return
-        self.finish()
+        rounds = self._events.rounds
+        if (place := bisect_left(rounds, self._next)) == len(rounds):
+            self.finish()
+        else:
+            self._position, self._since = self._times[rounds[place]], None
 
 
 def timeline(events: PackedEvents) -> list[float]:
@@ -95,7 +97,7 @@ def timeline(events: PackedEvents) -> list[float]:
     times: list[float] = []
     latest = start = 0.0
     for kind, t in zip(events.kinds, events.times, strict=True):
-        if kind is Prefilled and latest > 0:
+        if kind in (Prefilled, Racing) and latest > 0:
             start = latest + BETWEEN_ANSWERS
         if kind not in (Loading, Loaded, Tokens):
             latest = max(latest, start + t)

@@ -224,6 +224,7 @@ class PlaygroundApp(
                 self._prompt_to_send = None
             self.show_problems()
             self._close_what_is_over()
+            self.show_recorded_race()
             if self._dirty:
                 self.pace.painted(now)
                 await self._paint_at_once()
@@ -335,6 +336,7 @@ class PlaygroundApp(
             over_a_run=self.live is not None,
             held=controller.hold,
             reading=isinstance(main.focused, Transcript),
+            raced=controller.playback is not None and controller.race is not None,
         )
 
     # What the user does

@@ -22,13 +22,15 @@ from engine.events import (
     Failed,
     Finding,
     Finished,
+    Lane,
     Loaded,
     Loading,
     Prefilled,
+    Racing,
     Round,
     Tokens,
 )
-from engine.recording import Announced, RunWriter
+from engine.recording import Announced, RunWriter, own
 
 FLUSH_SECONDS = 2.0
 """A round is on the disk that soon after it came, or earlier where its block is full."""
@@ -39,7 +41,7 @@ CLOSE_SECONDS = 5.0
 
 
 class Recorder:
-    """Takes the engine's events and keeps each run as a file in ``folder``.
+    """Takes the engine's events and keeps each run, an answer or a race, as a file in ``folder``.
 
     Whatever goes wrong ends the recording of that run, never the run. It is said once.
 
@@ -63,7 +65,7 @@ class Recorder:
         self._flush_at = 0.0
         self._told = False
         self._early: list[Finding] = []  # found before the prefill of the answer they are of
-        self._over = False  # the run of the writer has its end
+        self._ends = 0  # that the run of the writer still lacks: one, or as many as its race has lanes
         self._taken = self._begun = 0  # runs, as counted by the caller and by the thread
         self._given_up = 0
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -71,8 +73,8 @@ class Recorder:
 
     def take(self, event: AnyEvent) -> None:
         """Record an event, later. Never waits."""
-        self._taken += isinstance(event, Prefilled)
-        if isinstance(event, Round) and self._queue.qsize() > MOST_BEHIND:
+        self._taken += isinstance(event, Prefilled | Racing)
+        if isinstance(own(event), Round) and self._queue.qsize() > MOST_BEHIND:
             self._given_up = self._taken
         else:
             self._queue.put(event)
@@ -115,16 +117,16 @@ class Recorder:
                 self._loaded = event
             case Tokens():
                 self._announced.learn(event)
-            case Prefilled():
+            case Prefilled() | Racing():
                 self._begun += 1
                 self._end()
                 self._begin(event)
-            case Finding() if (self._writer is None or self._over) and begins_answer(event):
+            case Finding() if (self._writer is None or not self._ends) and begins_answer(event):
                 self._early.append(event)
-            case Divergence() | Finding() | Checked() if self._writer is not None and self._over:
+            case Divergence() | Finding() | Checked() | Lane() if self._writer is not None and not self._ends:
                 self._writer.write(event)  # found out later
                 self._writer.flush()
-            case _ if self._writer is not None and not self._over:
+            case _ if self._writer is not None and self._ends:
                 if self._given_up == self._begun:
                     raise OSError(errno.ETIMEDOUT, "the disk is too slow")
                 if not self._writer.pending:
@@ -132,19 +134,23 @@ class Recorder:
                 self._writer.write(event)
                 if self._writer.size > self._limit:
                     raise OSError(errno.EFBIG, "it is larger than all recordings may be")
-                self._over = isinstance(event, Finished | Failed)
+                if isinstance(event, Failed):  # of all lanes at once
+                    self._ends = 0
+                elif isinstance(own(event), Finished | Failed):
+                    self._ends -= 1
 
-    def _begin(self, event: Prefilled) -> None:
+    def _begin(self, event: Prefilled | Racing) -> None:
         if self._loaded is None:
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         remove_oldest(self.folder, self._limit)
         self._writer = RunWriter(new_path(self.folder, self._clock()), self._loaded, self._announced)
         self._writer.write(event)
-        for finding in self._early:
-            self._writer.write(finding)
-        self._early.clear()
-        self._over = False
+        if isinstance(event, Prefilled):
+            for finding in self._early:
+                self._writer.write(finding)
+            self._early.clear()
+        self._ends = len(event.lanes) if isinstance(event, Racing) else 1
 
     def _flush(self) -> None:
         if self._writer is not None:

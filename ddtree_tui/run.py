@@ -13,6 +13,7 @@ from typing import overload
 
 from ddtree_tui.alarm import alarm
 from ddtree_tui.answer_text import PREFILL, AnswerText, origins_of
+from ddtree_tui.conversation import last_prompt
 from ddtree_tui.labels import Labels
 from ddtree_tui.overview import Overview
 from ddtree_tui.statistics.collected import Collected
@@ -302,7 +303,8 @@ class Session:
         self._no_comparison()
         answer = self.answer
         if answer is None or answer.prefilled is not None or answer.over:
-            answer = self.ask(_last_user_message(event), event.settings)
+            prompt = last_prompt(event.messages)
+            answer = self.ask(event.prompt_text if prompt is None else prompt, event.settings)
         answer.prefilled = event
         answer.findings = [*self._early, *answer.findings]
         self._early = []
@@ -409,10 +411,3 @@ def stage_ms(times: StageTimes, stage: str) -> float:
     value = getattr(times, stage)
     assert isinstance(value, float)
     return value
-
-
-def _last_user_message(event: Prefilled) -> str:
-    for message in reversed(event.messages):
-        if message["role"] == "user":
-            return message["content"]
-    return event.prompt_text

@@ -6,18 +6,20 @@ import contextlib
 import datetime
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ddtree_tui.mode_name import mode_name
+from ddtree_tui.race.lanes import lane_name
 from ddtree_tui.state_folder import state_folder
 from engine.errors import EngineError
-from engine.events import Failed, Finished, Loaded, Prefilled
+from engine.events import Failed, Finished, Lane, Loaded, Prefilled, Racing
 from engine.recording import Recording
 
 SUFFIX = ".jsonl.gz"
 LIMIT_BYTES = 512 * 2**20
 """Most that recorded runs take, all together: a hundred thousand rounds of 256 nodes."""
+RACE = "race"
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
@@ -34,6 +36,8 @@ class RecordedRun:
         mean: mean acceptance length; 0 without rounds.
         tokens_per_second: None where the run has no end.
         ending: ``stop``, ``length``, ``cancelled``, ``failed``, or ``unfinished``: under way, or cut short.
+        lanes: of a race, whose mode is ``RACE``, the names of its lanes; ``winner``: of the fastest one,
+            whose numbers these are then.
     """
 
     path: Path
@@ -50,10 +54,12 @@ class RecordedRun:
     mean: float
     tokens_per_second: float | None
     ending: str
+    lanes: tuple[str, ...] = ()
+    winner: str = ""
 
     @property
     def name(self) -> str:
-        """How its mode is called: ``tree 64``, ``chain``."""
+        """How its mode is called: ``tree 64``, ``chain``, ``race``."""
         return mode_name(self.mode, self.budget)
 
 
@@ -103,32 +109,68 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
     blocks = recording.blocks
     first = recording.events(blocks[0]) if blocks else []
     loaded = next((event for event in first if isinstance(event, Loaded)), None)
-    prefilled = next((event for event in first if isinstance(event, Prefilled)), None)
-    if loaded is None or prefilled is None:
+    begun = next((event for event in first if isinstance(event, Prefilled | Racing)), None)
+    if loaded is None or begun is None:
         return None
-    users = [message["content"] for message in prefilled.messages if message["role"] == "user"]
-    last = _end_of(recording)
-    finished = last if isinstance(last, Finished) else None
-    rounds, tokens = recording.rounds, recording.tokens
-    if finished is not None:
-        ending: str = finished.reason
-    else:
-        ending = "failed" if last is not None else "unfinished"
-    return RecordedRun(
+    users = [message["content"] for message in begun.messages if message["role"] == "user"]
+    settings = begun.settings if isinstance(begun, Prefilled) else begun.lanes[0]
+    described = RecordedRun(
         path=path,
         when=_begun(path),
         size=path.stat().st_size,
         model=loaded.target.name,
-        mode=prefilled.settings.mode,
-        budget=prefilled.settings.budget,
-        thinking=prefilled.thinking,
-        prompt=users[-1] if users else prefilled.prompt_text,
+        mode=settings.mode,
+        budget=settings.budget,
+        thinking=settings.thinking,
+        prompt=users[-1] if users else getattr(begun, "prompt_text", ""),
         turns=max(0, len(users) - 1),
-        rounds=rounds,
-        tokens=finished.tokens if finished else 1 + tokens,
-        mean=tokens / rounds if rounds else 0.0,
-        tokens_per_second=finished.tokens_per_second if finished else None,
-        ending=ending,
+        rounds=recording.rounds,
+        tokens=1 + recording.tokens,
+        mean=recording.tokens / recording.rounds if recording.rounds else 0.0,
+        tokens_per_second=None,
+        ending="unfinished",
+    )
+    if isinstance(begun, Racing):
+        return _raced(described, begun, recording)
+    last = _end_of(recording)
+    if isinstance(last, Finished):
+        return replace(
+            described, tokens=last.tokens, tokens_per_second=last.tokens_per_second, ending=last.reason
+        )
+    return described if last is None else replace(described, ending="failed")
+
+
+def _raced(described: RecordedRun, racing: Racing, recording: Recording) -> RecordedRun:
+    """A race: the numbers are those of its winner, once all lanes are through."""
+    lanes = tuple(lane_name(settings) for settings in racing.lanes)
+    described = replace(
+        described, mode=RACE, thinking=False, lanes=lanes, tokens=len(lanes) + recording.tokens
+    )
+    ends: dict[int, Finished | Failed] = {}
+    for block in recording.blocks[1:]:
+        if block.rounds:
+            continue
+        for event in recording.events(block):
+            if isinstance(event, Failed):
+                return replace(described, ending="failed")
+            if isinstance(event, Lane) and isinstance(event.event, Finished | Failed):
+                ends[event.lane] = event.event
+    if len(ends) < len(lanes):
+        return described
+    through = {n: end for n, end in ends.items() if isinstance(end, Finished) and end.reason != "cancelled"}
+    if not through:
+        cancelled = any(isinstance(end, Finished) for end in ends.values())
+        return replace(described, ending="cancelled" if cancelled else "failed")
+    first = min(through, key=lambda lane: through[lane].ms.total)
+    winner = through[first]
+    return replace(
+        described,
+        winner=lanes[first],
+        rounds=winner.rounds,
+        tokens=winner.tokens,
+        mean=winner.mean_acceptance_length,
+        tokens_per_second=winner.tokens_per_second,
+        ending=winner.reason,
     )
 
 

@@ -48,7 +48,8 @@ def row(run: RecordedRun, width: int, now: float) -> Text:
     """A run in a line of ``width`` cells. Prompts are data: never markup, control characters visible."""
     ending = ENDINGS.get(run.ending, run.ending)
     turns = f"[turn {run.turns + 1}] " if run.turns else ""
-    notes = ["thinking"] * run.thinking + [ending] * bool(ending)
+    won = [f"{run.winner} won"] if run.winner else []
+    notes = [*run.lanes, *won, *(["thinking"] * run.thinking), *([ending] * bool(ending))]
     note = f"({', '.join(notes)}) " if notes else ""
     values = {
         "when": when(run.when, now),
@@ -75,7 +76,9 @@ def when(begun: float, now: float) -> str:
 def _searched(run: RecordedRun) -> str:
     day = time.strftime("%Y-%m-%d", time.localtime(run.when))
     thinking = "thinking" if run.thinking else ""
-    return f"{run.prompt} {run.model} {run.name} {thinking} {run.ending} {day}".casefold()
+    return (
+        f"{run.prompt} {run.model} {run.name} {' '.join(run.lanes)} {thinking} {run.ending} {day}".casefold()
+    )
 
 
 def _line(values: dict[str, str], width: int) -> str:

@@ -29,10 +29,12 @@ from engine.events import (
     MemoryUse,
     Noise,
     Prefilled,
+    Racing,
     Round,
     StageTimes,
     Tokens,
 )
+from engine.settings import MAX_LANES, DecodeSettings
 
 _ID_DIGITS = 18
 _MOST = 10**_ID_DIGITS
@@ -62,11 +64,13 @@ def check_event(event: AnyEvent) -> None:
                 event.first_logprob is None or _is_logprob(event.first_logprob), "a log-probability is none"
             )
             _check_candidates("first_topk", event.first_topk)
-            _check_settings(event)
+            _check_settings(event.settings)
         case Round():
             _check_round(event)
         case Finished():
             _check_finished(event)
+        case Racing():
+            _check_race(event)
         case Lane():
             check_event(event.event)
         case Finding():
@@ -86,9 +90,15 @@ def _check_tokens(event: Tokens) -> None:
     _check_ids("special", event.special)
 
 
-def _check_settings(event: Prefilled) -> None:
+def _check_race(event: Racing) -> None:
+    _require(1 <= len(event.lanes) <= MAX_LANES, f"a race cannot have {len(event.lanes)} lanes")
+    for settings in event.lanes:
+        _check_settings(settings)
+
+
+def _check_settings(settings: DecodeSettings) -> None:
     try:
-        event.settings.check()
+        settings.check()
     except EngineError as error:
         raise _contradiction(error.message) from error
 

@@ -5,6 +5,7 @@ the run started). Readers ignore fields and types they do not know and refuse an
 
 A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefilled``,
 ``round``*, ``finished``, and where it was asked for ``checking``* ``checked``; ``failed`` ends either.
+A race is ``racing``, then ``lane``* and maybe ``noise``, until every lane has ended.
 ``finding`` and ``divergence`` come whenever there is one. ``tokens`` comes before the first event that uses
 an id not announced before, so a trace can be shown without a tokenizer.
 
@@ -360,6 +361,13 @@ class Failed(Event, frozen=True):
     detail: str = ""
 
 
+class Racing(Event, frozen=True):
+    """A race begins: the prompt, and how each lane decodes it. What the lanes do comes as ``lane``."""
+
+    messages: list[Message]
+    lanes: list[DecodeSettings]
+
+
 class Lane(Event, frozen=True):
     """An event of one lane of a race; ``t`` counts from the start of the race.
 
@@ -387,6 +395,7 @@ AnyEvent = (
     | Floor
     | Noise
     | Failed
+    | Racing
     | Lane
 )
 

@@ -11,14 +11,14 @@ from typing import NamedTuple, overload
 
 import msgspec
 
-from engine.events import AnyEvent, Miss, Round, Tokens
+from engine.events import AnyEvent, Lane, Miss, Round, Tokens
 
 KEPT = 32
 """Unpacked rounds that are kept, so that looking at a few again and again costs nothing."""
 
 _ENCODER = msgspec.msgpack.Encoder()
 _ROUND = msgspec.msgpack.Decoder(Round)
-_EVENT = msgspec.msgpack.Decoder(Round | Tokens)
+_EVENT: msgspec.msgpack.Decoder[Round | Tokens | Lane] = msgspec.msgpack.Decoder(Round | Tokens | Lane)
 
 
 class RoundSummary(NamedTuple):
@@ -98,20 +98,24 @@ class PackedEvents(Sequence[AnyEvent]):
     Attributes:
         kinds: the type of each event.
         times: ``t`` of each event, in seconds.
+        rounds: which of them are rounds, those of lanes too; ascending.
     """
 
     def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
         self.kinds: list[type[AnyEvent]] = []
         self.times: list[float] = []
+        self.rounds: list[int] = []
         self._events: list[AnyEvent | bytes] = []
         for event in events:
             self.append(event)
 
     def append(self, event: AnyEvent) -> None:
         """Add the next event."""
+        if isinstance(event, Round) or (isinstance(event, Lane) and isinstance(event.event, Round)):
+            self.rounds.append(len(self.kinds))
         self.kinds.append(type(event))
         self.times.append(event.t)
-        self._events.append(_ENCODER.encode(event) if isinstance(event, Round | Tokens) else event)
+        self._events.append(_ENCODER.encode(event) if isinstance(event, Round | Tokens | Lane) else event)
 
     def hand_over(self, first: int, end: int) -> list[AnyEvent]:
         """The events from ``first`` up to ``end``, kept no longer then, but for their kinds and times."""

@@ -1,7 +1,8 @@
 """Recordings of runs: one file a run, in blocks (``engine.blocks``). Imports no torch.
 
-A run is one answer. Its file holds ``loaded``, ``prefilled``, the rounds, and ``finished`` or ``failed``;
-each block spells the ids it uses, so any block can be shown without the others.
+A run is one answer, or one race. Its file holds ``loaded``, ``prefilled``, the rounds, and ``finished`` or
+``failed``; of a race ``loaded``, ``racing``, and the same of every lane. Each block spells the ids it uses,
+so any block can be shown without the others.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from engine.events import (
     Divergence,
     Failed,
     Finished,
+    Lane,
     Loaded,
     Prefilled,
+    Racing,
     Round,
     Tokens,
     decode_event,
@@ -86,17 +89,18 @@ class BlockBuilder:
 
     def add(self, event: AnyEvent) -> None:
         """Gather one more event; ``tokens`` are learned."""
-        if isinstance(event, Tokens):
-            self._announced.learn(event)
+        inner = own(event)
+        if isinstance(inner, Tokens):
+            self._announced.learn(inner)
             return
         line = encode_event(event)
         self._lines.append(line)
         self._bytes += len(line)
         self._ids.update(ids_of(event))
         self._plain += not self._ids
-        if isinstance(event, Round):
+        if isinstance(inner, Round):
             self._rounds += 1
-            self._tokens += event.acceptance_length
+            self._tokens += inner.acceptance_length
 
     def take(self) -> bytes:
         """What is gathered, as a block: its ids are spelled before they are used. Begins a new one."""
@@ -111,8 +115,8 @@ class BlockBuilder:
 class RunWriter:
     """Writes one run into a new file that only its owner can read.
 
-    ``loaded`` and ``prefilled`` are a block, then every ``BLOCK_ROUNDS`` rounds, then the end: the first and
-    the last block say what the run was.
+    ``loaded`` and ``prefilled`` or ``racing`` are a block, then every ``BLOCK_ROUNDS`` rounds, then the end,
+    of every lane in a block of its own: the first block and those without rounds say what the run was.
 
     Raises:
         OSError: from every method; after one the file ends with its last whole block, and is closed.
@@ -133,11 +137,11 @@ class RunWriter:
 
     def write(self, event: AnyEvent) -> None:
         """Take one event."""
-        ends = isinstance(event, Finished | Failed)
+        ends = isinstance(own(event), Finished | Failed)
         if ends and not self._builder.empty:
             self.flush()
         self._builder.add(event)
-        if ends or isinstance(event, Prefilled) or self._builder.full:
+        if ends or isinstance(event, Prefilled | Racing) or self._builder.full:
             self.flush()
 
     def flush(self) -> None:
@@ -239,7 +243,7 @@ class Recording:
         """
         events = [checked_event(line) for line in read_block(self._file, block)]
         known = [event for event in events if event is not None]
-        if sum(isinstance(event, Round) for event in known) != block.rounds:
+        if sum(isinstance(own(event), Round) for event in known) != block.rounds:
             raise EngineError("bad_trace", "A block of the recording holds other rounds than it says.")
         return known
 
@@ -251,7 +255,7 @@ class Recording:
         """
         block = self.block_of(round_number)
         events = self.events(block)
-        rounds = [event for event in events if isinstance(event, Round)]
+        rounds = [inner for inner in map(own, events) if isinstance(inner, Round)]
         return events, rounds[range(self.rounds)[round_number] - block.first_round]
 
 
@@ -267,9 +271,16 @@ def checked_event(line: bytes) -> AnyEvent | None:
     return event
 
 
+def own(event: AnyEvent) -> AnyEvent:
+    """What happened in a lane of a race; any other event itself."""
+    return event.event if isinstance(event, Lane) else event
+
+
 def ids_of(event: AnyEvent) -> set[int]:
     """All token ids an event mentions."""
     match event:
+        case Lane():
+            return ids_of(event.event)
         case Prefilled():
             best = event.first_topk.ids if event.first_topk is not None else []
             return {*event.prompt_ids, event.first_id, *(token_id for row in best for token_id in row)}

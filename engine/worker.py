@@ -47,7 +47,7 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Lane, Loaded, Loading
+from engine.events import AnyEvent, Failed, Lane, Loaded, Loading, Racing
 from engine.failures import failed_event, is_device_failure, is_out_of_memory
 from engine.settings import LoadSettings
 from engine.streams import EventPipe, die_with, take_over_streams
@@ -178,6 +178,7 @@ class Worker:
         from engine.race import race
 
         events = race(pair, command.messages, command.lanes, control=control)
+        self._emit(Racing(messages=command.messages, lanes=command.lanes))
         for told in before_the_end(events, len(command.lanes), measured(pair, control)):
             if not isinstance(told, tuple):
                 self._emit(told)

@@ -13,6 +13,7 @@ from ddtree_tui.keys import Key
 from ddtree_tui.options import AppOptions
 from ddtree_tui.pace import Pace
 from ddtree_tui.problem import Problem
+from ddtree_tui.race.course import Race
 from engine.errors import EngineError
 
 
@@ -48,6 +49,10 @@ class Actions(App[None]):
 
     def leave_recording(self) -> None:
         """Back from a recording to the run it was opened over, if there is one."""
+        raise NotImplementedError
+
+    def export_race(self, race: Race) -> None:
+        """Choose what to make of a race, and where to."""
         raise NotImplementedError
 
     def show_problems(self) -> None:

@@ -19,10 +19,13 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.draft_shape import ROOT
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run, write_new
+from ddtree_tui.export.run_events import jsonl
+from ddtree_tui.kept import Kept
 from ddtree_tui.keys import Key
 from ddtree_tui.playback import Playback
 from ddtree_tui.problem import Problem
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.race.course import Race
+from ddtree_tui.run import Answer
 from ddtree_tui.runs_folder import runs_folder
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.knobs import Knobs
@@ -72,11 +75,11 @@ class KeepActions(Actions):
         """Read a recording beside the screen, and export it; its last round stands for all."""
         if (trace := self._read(path)) is None:
             return
-        session = Session()
-        for event in trace.events:
-            session.apply(event)
-        answer = session.answer
-        if answer is None or not answer.rounds:
+        kept = Kept.of(trace.events)
+        answer, session = kept.session.answer, kept.session
+        if answer is None and kept.races:
+            self._then(self.export_race, kept.races[-1])
+        elif answer is None or not answer.rounds:
             self._then(self.notify, "The run has no rounds to export.", markup=False, timeout=3)
         else:
             self._then(self._choose_format, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
@@ -143,6 +146,39 @@ class KeepActions(Actions):
         self.push_screen(PickScreen(f"Export this run, or round {index + 1}", choices), chosen)
 
     def _choose_file(self, kind: Format, answer: Answer, number: int, index: int) -> None:
+        def pieces() -> Iterable[bytes]:
+            if kind.of_round:
+                return exported_round(kind.name, answer.vocabulary, answer.rounds[number])
+            return exported_run(kind.name, answer)
+
+        what = f"round {index + 1}" if kind.of_round else "the run"
+        stem = f"ddtree-round-{index + 1}" if kind.of_round else "ddtree-run"
+        self._ask_file(f"Export {what} as {kind.name.upper()}", stem, kind.name, pieces)
+
+    def export_race(self, race: Race) -> None:
+        """Choose what to make of a race, and where to: all of it as a trace, or a lane as a page."""
+        from ddtree_tui.screens.pick import Choice, PickScreen
+
+        choices = [Choice("", "j", "JSONL", "the race as a trace: JSON lines, to replay or to read")]
+        choices += [
+            Choice(str(lane.number), str(lane.number + 1), f"HTML: {lane.name}", "this lane as a page")
+            for lane in race.lanes
+        ]
+
+        def chosen(picked: str | None) -> None:
+            if picked == "":
+                self._ask_file("Export the race as JSONL", "ddtree-race", "jsonl", lambda: jsonl(race.events))
+            elif picked is not None:
+                lane = race.lanes[int(picked)]
+                stem = f"ddtree-race-{lane.name.replace(' ', '-')}"
+                self._ask_file(
+                    f"Export {lane.name} as HTML", stem, "html", lambda: exported_run("html", lane.answer)
+                )
+
+        self.push_screen(PickScreen("Export this race", choices), chosen)
+
+    def _ask_file(self, title: str, stem: str, suffix: str, pieces: Callable[[], Iterable[bytes]]) -> None:
+        """Ask for the name of a new file, and write it."""
         from ddtree_tui.screens.value import ValueScreen
 
         def write(typed: str) -> None:
@@ -150,17 +186,9 @@ class KeepActions(Actions):
             if not typed.strip() or path.exists() or not path.parent.is_dir():
                 why = "exists already" if path.exists() else "is in no folder that there is"
                 raise EngineError("export", f"{path} {why}.", "Choose another name.")
-            if kind.of_round:
-                pieces = exported_round(kind.name, answer.vocabulary, answer.rounds[number])
-            else:
-                pieces = exported_run(kind.name, answer)
-            self._write(path, pieces)
+            self._write(path, pieces())
 
-        what = f"round {index + 1}" if kind.of_round else "the run"
-        name = free_name(
-            Path.cwd(), f"ddtree-round-{index + 1}" if kind.of_round else "ddtree-run", kind.name
-        )
-        self.push_screen(ValueScreen(f"Export {what} as {kind.name.upper()}", str(name), "a new file", write))
+        self.push_screen(ValueScreen(title, str(free_name(Path.cwd(), stem, suffix)), "a new file", write))
 
     @work(thread=True, group="write")
     def _write(self, path: Path, pieces: Iterable[bytes]) -> None:

@@ -8,6 +8,7 @@ from ddtree_tui.actions.base import Actions
 from ddtree_tui.escape import fit
 from ddtree_tui.keys import Key
 from ddtree_tui.race.lanes import PRESETS, read_lanes
+from ddtree_tui.race.showing import RaceShowing
 from ddtree_tui.widgets.prompt import PromptBox
 from engine.settings import DecodeSettings
 
@@ -27,11 +28,18 @@ OTHERS = "others"
 class RaceActions(Actions):
     race_lanes = PRESETS["modes"]
     """The lanes that were typed last."""
+    _shown_race: RaceShowing | None = None
+    """Of a recording: the one that was opened by itself."""
 
     def action_race(self) -> None:
-        """Choose the lanes, then race what is in the prompt box, or the last prompt."""
+        """Choose the lanes, then race what is in the prompt box, or the last prompt. In a recording, show the
+        race that it holds."""
         from ddtree_tui.screens.pick import Choice, PickScreen
 
+        if self.controller.playback is not None and self.controller.race is not None:
+            self._shown_race = None
+            self.show_recorded_race()
+            return
         prompt = self._prompt_to_race()
         if prompt is None:
             return
@@ -85,11 +93,29 @@ class RaceActions(Actions):
         if not self.controller.start_race(prompt, lanes):
             self.show_problems()
             return
-        race = self.controller.race
-        assert race is not None
+        showing = self.controller.steward.showing
+        assert showing is not None
 
         def left(what: str | None) -> None:
             if what == "again":
                 self._race(prompt, lanes)
 
-        self.push_screen(RaceScreen(race, self.controller), left)
+        self.push_screen(RaceScreen(showing, self.controller, self.export_race), left)
+
+    def show_recorded_race(self) -> None:
+        """Show a race of the recording that is open, once it comes to that."""
+        controller, showing = self.controller, self.controller.steward.showing
+        if controller.playback is None or showing is None or showing is self._shown_race:
+            return
+        if len(self.screen_stack) > 1:
+            return
+        from ddtree_tui.screens.race import RaceScreen
+
+        self._shown_race = showing
+
+        def left(_: str | None) -> None:
+            if self.live is not None and not controller.session.answers:
+                self.leave_recording()
+
+        name = self.options.replay.name if self.options.replay is not None else ""
+        self.push_screen(RaceScreen(showing, controller, self.export_race, name), left)

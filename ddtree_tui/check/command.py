@@ -16,6 +16,7 @@ from ddtree_tui.doctor.patient import Interrupted, Patient
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.inbox import Inbox
 from ddtree_tui.labels import Labels
+from ddtree_tui.race.apart import apart
 from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import put
 from ddtree_tui.status_line import StatusLine
@@ -99,7 +100,7 @@ def run_check(options: CheckOptions, engine_command: list[str] | None = None) ->
 
 def _answers(events: Sequence[AnyEvent]) -> Iterator[_Recorded]:
     prefilled, rounds = None, list[Round]()
-    for event in events:
+    for event in apart(events):
         if isinstance(event, Prefilled):
             if prefilled is not None:
                 yield _Recorded(prefilled, rounds)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ddtree_tui.bench.verdict import TIE_GAPS
 from ddtree_tui.doctor.ways import Way, way_name
+from ddtree_tui.race.apart import apart
 from engine.detectors.from_events import findings
 from engine.diagnosis.ranking import Seen, seen_answers
 from engine.divergence import Divergence, choices, first_divergence
@@ -59,7 +60,7 @@ def recorded(events: Iterable[AnyEvent]) -> list[Answer]:
     spelled: list[AnyEvent] = []
     before: list[AnyEvent] = []
     current: list[AnyEvent] = []
-    for event in events:
+    for event in apart(events):
         if isinstance(event, Tokens):
             spelled.append(event)
         if isinstance(event, Loaded):

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from ddtree_tui import exit_codes
 from ddtree_tui.export.formats import exported_round, exported_run, write_new
+from ddtree_tui.export.run_events import jsonl
+from ddtree_tui.kept import Kept
 from ddtree_tui.options import ExportOptions
 from ddtree_tui.run import Session
 from ddtree_tui.standard_output import put_bytes
 from engine.errors import EngineError
-from engine.events import AnyEvent, Round, Tokens
-from engine.recording import Recording
+from engine.events import AnyEvent, Lane, Round, Tokens
+from engine.recording import Recording, own
 from engine.trace import in_blocks, read_trace
 
 
@@ -32,13 +34,19 @@ def run_export(options: ExportOptions) -> int:
 
 
 def _exported(options: ExportOptions) -> Iterable[bytes]:
-    session = Session()
     if not options.format.of_round:
-        for event in read_trace(options.trace).events:
-            session.apply(event)
-        answers = session.answers
+        kept = Kept.of(read_trace(options.trace).events)
+        if (
+            options.format.name == "jsonl"
+            and options.number is None
+            and kept.races
+            and not kept.session.answers
+        ):
+            return jsonl(kept.races[-1].events)
+        answers = kept.answers
         index = _index(options.number or len(answers), len(answers), "answer")
         return exported_run(options.format.name, answers[index])
+    session = Session()
     assert options.number is not None
     events, round_ = _round_alone(options.trace, options.number) or _round_of_all(
         options.trace, options.number
@@ -62,10 +70,10 @@ def _round_alone(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round] |
 
 def _round_of_all(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round]:
     events = read_trace(trace).events
-    rounds = [index for index, kind in enumerate(events.kinds) if kind is Round]
-    wanted = events[rounds[_index(number, len(rounds), "round")]]
+    wanted = own(events[events.rounds[_index(number, len(events.rounds), "round")]])
     assert isinstance(wanted, Round)
-    return [events[index] for index, kind in enumerate(events.kinds) if kind is Tokens], wanted
+    spelled = [own(events[index]) for index, kind in enumerate(events.kinds) if kind in (Tokens, Lane)]
+    return spelled, wanted
 
 
 def _index(number: int, count: int, what: str) -> int:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
-
-import msgspec
 
 from ddtree_tui import exit_codes
+from ddtree_tui.conversation import last_prompt
 from ddtree_tui.engine_process import EngineProcess
-from ddtree_tui.escape import escape
 from ddtree_tui.inbox import Inbox
-from ddtree_tui.labels import text_of
 from ddtree_tui.options import RaceOptions
-from ddtree_tui.race.comparison import Comparison, diff, explanation
-from ddtree_tui.race.course import Lane, Race
-from ddtree_tui.race.table import COLUMNS, aligned, comparisons, rows
+from ddtree_tui.race.course import Race
+from ddtree_tui.race.report import race_text
+from ddtree_tui.race.table import comparisons
 from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import put
 from ddtree_tui.status_line import StatusLine
 from engine.commands import Cancel, Load, encode_command
 from engine.commands import Race as RaceCommand
+from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading
+from engine.trace import TraceWriter
 
-SHARED_TOKENS, OTHER_TOKENS = 12, 30
-"""Of a diff: so much of what both texts have, and of what one has."""
 STATUS_SECONDS = 0.2
 
 
@@ -35,15 +29,19 @@ def run_race(options: RaceOptions, engine_command: list[str] | None = None) -> i
     """Load the pair, race, and report; returns the exit code.
 
     Raises:
-        EngineError: ``engine_start``, ``bad_text``, ``output``.
+        EngineError: ``trace_write`` if the trace file cannot be made, ``engine_start``, ``bad_text``,
+            ``output``.
     """
     command = RaceCommand(messages=options.messages, lanes=options.lanes)
     encode_command(command)  # text that cannot be sent is an error before anything is loaded
     inbox = Inbox()
     engine = EngineProcess(inbox.put, options.log_path, command=engine_command, debug=options.debug)
-    with signals_to(inbox.put), engine:
+    with contextlib.ExitStack() as stack:
+        trace = stack.enter_context(TraceWriter(options.trace)) if options.trace else None
+        stack.enter_context(signals_to(inbox.put))
+        stack.enter_context(engine)
         engine.send(Load(settings=options.load))
-        return _Command(options, command, engine, inbox).run()
+        return _Command(options, command, engine, inbox, trace).run()
 
 
 class _Command:
@@ -55,8 +53,11 @@ class _Command:
         command: RaceCommand,
         engine: EngineProcess,
         inbox: Inbox,
+        trace: TraceWriter | None,
     ) -> None:
         self.options, self.command, self.engine, self.inbox = options, command, engine, inbox
+        self.trace = trace
+        self.trace_failed = False
         self.race: Race | None = None
         self.signal: int | None = None
         self.status = StatusLine()
@@ -68,6 +69,8 @@ class _Command:
             if item is None:
                 self.status.say("The engine did not stop in time and was ended.")
                 break
+            if not isinstance(item, int):
+                self._record(item)
             if isinstance(item, int):
                 if self.race is None or self.signal is not None:
                     return exit_codes.interrupted(item)
@@ -75,7 +78,7 @@ class _Command:
                 self.inbox.expect_end()
                 self.engine.send(Cancel())
             elif isinstance(item, Loaded):
-                self.race = Race(options_prompt(self.options), self.options.lanes, item)
+                self.race = Race(last_prompt(self.options.messages) or "", self.options.lanes, item)
                 self.engine.send(self.command)
             elif self.race is not None:
                 self.race.apply(item)
@@ -90,8 +93,7 @@ class _Command:
     def _report(self, race: Race) -> int:
         self.status.clear()
         compared = comparisons(race)
-        lines = [json.dumps(as_json(race, compared))] if self.options.json else as_text(race, compared)
-        put("\n".join(lines) + "\n")
+        put(race_text(race, as_json=self.options.json))
         failures = [lane.answer.failed for lane in race.lanes if lane.answer.failed is not None]
         for failure in failures:
             self.status.error(failure, debug=False)
@@ -99,8 +101,18 @@ class _Command:
             return exit_codes.interrupted(self.signal)
         if failures:
             return exit_codes.exit_code(failures[0].error)
+        if self.trace_failed:
+            return exit_codes.TRACE_FAILED
         defect = any(comparison.kind == "defect" for comparison in compared.values())
         return exit_codes.TEXT_DIFFERS if defect else exit_codes.OK
+
+    def _record(self, event: AnyEvent) -> None:
+        if self.trace is not None:
+            try:
+                self.trace.write(event)
+            except EngineError as error:
+                self.status.say(f"{error.message} {error.hint}")
+                self.trace_failed = True
 
     def _failed(self, event: Failed, *, loading: bool = False) -> int:
         self.status.error(event, self.options.debug)
@@ -115,79 +127,3 @@ class _Command:
             lanes = "   ".join(f"{lane.name}: {len(lane.ids)}" for lane in self.race.lanes)
             doing = "   measuring rounding" if self.race.measuring else ""
             self.status.show(f"{lanes} tokens{doing}")
-
-
-def options_prompt(options: RaceOptions) -> str:
-    """The user's last message."""
-    return options.messages[-1]["content"]
-
-
-def as_text(race: Race, compared: dict[int, Comparison]) -> list[str]:
-    """The table, and below it every difference."""
-    lines = aligned([COLUMNS, *rows(race, compared)])
-    for comparison in compared.values():
-        if comparison.where is not None and comparison.against is not None:
-            lines += ["", explanation(comparison), *diff_lines(comparison.against, comparison.lane)]
-    return lines
-
-
-def diff_lines(before: Lane, after: Lane) -> list[str]:
-    """The first difference of two texts: what both have before it, then what each goes on with."""
-    pieces = diff(before.ids, after.ids)
-    shared = pieces[0].ids if pieces[0].kind == "same" else []
-    start = len(shared)
-    lines = [f"  {'… ' * (start > SHARED_TOKENS)}{_text(before, shared[-SHARED_TOKENS:])}"] if shared else []
-    for sign, lane in (("-", before), ("+", after)):
-        rest = lane.ids[start:]
-        end = " …" if len(rest) > OTHER_TOKENS else ""
-        lines.append(f"{sign} {_text(lane, rest[:OTHER_TOKENS])}{end}  ({lane.name})")
-    return lines
-
-
-def as_json(race: Race, compared: dict[int, Comparison]) -> dict[str, Any]:
-    """All numbers and texts."""
-    return {
-        "prompt": race.prompt,
-        "target": race.loaded.target.name,
-        "drafter": race.loaded.drafter.name if race.loaded.drafter else None,
-        "dtype": race.loaded.target.dtype,
-        "device": race.loaded.device,
-        "reference": race.reference.number,
-        "lanes": [_lane_json(race, lane, compared.get(lane.number)) for lane in race.lanes],
-    }
-
-
-def _lane_json(race: Race, lane: Lane, comparison: Comparison | None) -> dict[str, Any]:
-    answer, finished, failed = lane.answer, lane.answer.finished, lane.answer.failed
-    told: dict[str, Any] = {
-        "name": lane.name,
-        "settings": msgspec.to_builtins(lane.settings),
-        "reason": finished.reason if finished else None,
-        "failed": failed.message if failed else None,
-        "tokens_per_second": lane.tokens_per_second,
-        "ratio": race.ratio(lane),
-        "acceptance_length": answer.statistics.acceptance.mean,
-        "rounds": answer.statistics.acceptance.rounds,
-        "tokens": len(lane.ids),
-        "decode_seconds": lane.decode_seconds,
-        "prefill_seconds": lane.prefill_seconds,
-        "place": race.places.index(lane) + 1 if lane in race.places else None,
-        "output_ids": lane.ids,
-        "text": finished.text if finished else None,
-        "thinking_text": finished.thinking_text if finished else None,
-        "compared": None,
-    }
-    if comparison is not None:
-        told["compared"] = {
-            "with": comparison.against.number if comparison.against else None,
-            "result": comparison.kind,
-            "divergence": asdict(comparison.where) if comparison.where else None,
-            "noise": comparison.noise,
-            "noise_measured": comparison.measured,
-            "explanation": explanation(comparison),
-        }
-    return told
-
-
-def _text(lane: Lane, ids: Sequence[int]) -> str:
-    return escape(text_of(lane.answer.vocabulary, ids))

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddtree_tui.race.lanes import lane_name
+from ddtree_tui.race.standing import Standings
 from ddtree_tui.run import Answer, Session
 from engine import events
-from engine.events import AnyEvent, Checking, Failed, Finished, Loaded, Noise, Prefilled, Round
+from engine.events import (
+    AnyEvent,
+    Checking,
+    Failed,
+    Finished,
+    Loaded,
+    Noise,
+    Prefilled,
+    Racing,
+    Round,
+    Tokens,
+)
+from engine.packed import PackedEvents
 from engine.settings import DecodeSettings
-
-SHORTEST_TRACK = 32
-"""Tokens; the track doubles when somebody reaches its end."""
 
 
 class Lane:
@@ -20,6 +30,8 @@ class Lane:
     Attributes:
         session: the lane's answer and nothing else, as a run has it.
         ids: the answer's tokens so far.
+        steps: which rounds of the race, counted over all lanes, are its own.
+        committed, ms: tokens and milliseconds of its rounds, up to and with each.
     """
 
     def __init__(self, number: int, prompt: str, settings: DecodeSettings, loaded: Loaded) -> None:
@@ -27,6 +39,9 @@ class Lane:
         self.settings = settings
         self.name = lane_name(settings)
         self.ids: list[int] = []
+        self.steps: list[int] = []
+        self.committed: list[int] = []
+        self.ms: list[float] = []
         self.session = Session()
         self.session.apply(loaded)
         self.answer: Answer = self.session.ask(prompt, settings)
@@ -39,6 +54,8 @@ class Lane:
                 self.ids = [event.first_id]
             case Round():
                 self.ids += event.committed_ids
+                self.committed.append(event.acceptance_length + (self.committed or [0])[-1])
+                self.ms.append(event.ms.total + (self.ms or [0.0])[-1])
             case Finished():
                 self.ids = event.output_ids
 
@@ -55,21 +72,13 @@ class Lane:
     def prefill_seconds(self) -> float:
         return self.answer.prefilled.seconds if self.answer.prefilled else 0.0
 
-    @property
-    def decode_seconds(self) -> float:
-        """Time in its own rounds: what the other lanes took meanwhile is not in it."""
-        return self.answer.statistics.speed.ms / 1000
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Of the rounds, as of an answer decoded alone."""
-        return self.answer.statistics.speed.mean
-
 
 class Race:
     """Lanes side by side.
 
     Attributes:
+        steps: the lane of every round, in the order in which they came.
+        events: all of it, as a trace has it.
         failed: why there is no race: nothing was decoded, or the engine has ended.
         noise: how much rounding changes leads here; None where it was not measured.
         measuring: it is being measured.
@@ -79,15 +88,33 @@ class Race:
         self.prompt = prompt
         self.loaded = loaded
         self.lanes = [Lane(number, prompt, settings, loaded) for number, settings in enumerate(lanes)]
+        self.steps: list[int] = []
+        self.events = PackedEvents([loaded])
         self.failed: Failed | None = None
         self.noise: float | None = None
         self.measuring = False
 
     def apply(self, event: AnyEvent) -> bool:
         """Take in one event; whether it is of this race."""
+        known = self._take(event)
+        if isinstance(event, Tokens) or (known and not isinstance(event, Checking)):
+            self.events.append(event)
+        return known
+
+    def _take(self, event: AnyEvent) -> bool:
         match event:
+            case Racing():
+                pass  # these lanes are the ones it tells
+            case Tokens():  # of a recording, which spells ids for all lanes together
+                for lane in self.lanes:
+                    lane.apply(event)
+                return False
             case events.Lane() if 0 <= event.lane < len(self.lanes):
-                self.lanes[event.lane].apply(event.event)
+                lane = self.lanes[event.lane]
+                if isinstance(event.event, Round):
+                    lane.steps.append(len(self.steps))
+                    self.steps.append(lane.number)
+                lane.apply(event.event)
             case Checking():
                 self.measuring = True
             case Noise():
@@ -109,31 +136,6 @@ class Race:
         """What the others are measured by: ``ar``, or the first lane."""
         return next((lane for lane in self.lanes if lane.settings.mode == "ar"), self.lanes[0])
 
-    def ratio(self, lane: Lane) -> float | None:
-        """How many times faster than the reference the lane decodes; None while that cannot be said."""
-        slow, fast = self.reference.tokens_per_second, lane.tokens_per_second
-        return fast / slow if slow and fast else None
-
-    @property
-    def places(self) -> list[Lane]:
-        """Lanes that are through, the first one first, by the time in their own rounds."""
-        return sorted((lane for lane in self.lanes if lane.complete), key=lambda lane: lane.decode_seconds)
-
-    @property
-    def leader(self) -> Lane | None:
-        """The winner; until there is one, the lane with the most tokens, if there is one alone."""
-        if self.places:
-            return self.places[0]
-        first, second = sorted(self.lanes, key=lambda lane: -len(lane.ids))[:2]
-        return first if len(first.ids) > len(second.ids) else None
-
-    @property
-    def track(self) -> int:
-        """Tokens from one end of the course to the other; all that was written, once the race is over."""
-        longest = max(len(lane.ids) for lane in self.lanes)
-        if self.over:
-            return max(1, longest)
-        length = SHORTEST_TRACK
-        while length <= longest:
-            length *= 2
-        return length
+    def standings(self, upto: int | None = None) -> Standings:
+        """How the lanes stand; when round ``upto`` of the race, from 0, was over, if one is named."""
+        return Standings(self.lanes, self.reference, upto)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddtree_tui.race.comparison import WORDS, Comparison, compare
 from ddtree_tui.race.course import Lane, Race
+from ddtree_tui.race.standing import Standing, Standings
 
 COLUMNS = (
     "lane",
@@ -27,7 +28,8 @@ def comparisons(race: Race) -> dict[int, Comparison]:
 
 def rows(race: Race, compared: dict[int, Comparison]) -> list[tuple[str, ...]]:
     """The cells under ``COLUMNS``, one row per lane; ratios are against ``ar``, or the first lane."""
-    return [_row(race, lane, compared.get(lane.number)) for lane in race.lanes]
+    standings = race.standings()
+    return [_row(standings, one, compared.get(one.lane.number)) for one in standings.lanes]
 
 
 def aligned(table: list[tuple[str, ...]]) -> list[str]:
@@ -43,20 +45,19 @@ def aligned(table: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _row(race: Race, lane: Lane, comparison: Comparison | None) -> tuple[str, ...]:
-    acceptance, ratio = lane.answer.statistics.acceptance, race.ratio(lane)
-    place = race.places.index(lane) + 1 if lane in race.places else None
+def _row(standings: Standings, one: Standing, comparison: Comparison | None) -> tuple[str, ...]:
+    ratio, place = standings.ratio(one), standings.place(one)
     return (
-        lane.name,
-        f"{lane.tokens_per_second:.1f}" if acceptance.rounds else "–",
+        one.lane.name,
+        f"{one.tokens_per_second:.1f}" if one.rounds else "–",
         f"{ratio:.2f}×" if ratio else "–",
-        f"{acceptance.mean:.2f}" if acceptance.rounds else "–",
-        str(acceptance.rounds),
-        str(len(lane.ids)),
-        f"{lane.decode_seconds:.2f} s",
-        f"{lane.prefill_seconds:.2f} s",
+        f"{one.acceptance_length:.2f}" if one.rounds else "–",
+        str(one.rounds),
+        str(one.tokens),
+        f"{one.seconds:.2f} s",
+        f"{one.lane.prefill_seconds:.2f} s",
         str(place) if place else "–",
-        _text(lane, comparison),
+        _text(one.lane, comparison),
     )
 
 

@@ -1,6 +1,9 @@
-"""A race while it goes on, and how it ended."""
+"""A race while it goes on, and how it ended; or a recorded one."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -10,14 +13,18 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape, fit
 from ddtree_tui.race.comparison import Comparison
 from ddtree_tui.race.course import Race
+from ddtree_tui.race.showing import RaceShowing
 from ddtree_tui.race.table import comparisons
+from ddtree_tui.round_player import speed_text
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.lane_view import LaneView
 from ddtree_tui.widgets.painted import Lines, Span, spread
 from ddtree_tui.widgets.race_result import RaceTable, TextDiff
+from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 
 QUIT: Hint = ("^Q", "quit", "quit")
+ROUND_ACTIONS = ("first", "newest", "play", "play_all", "step", "pause", "speed")
 WIDE = 100
 """Cells from which on lanes stand side by side."""
 
@@ -62,44 +69,74 @@ class RaceTitle(Lines):
 
 
 class RaceScreen(LiveScreen[str]):
-    """Dismissed with ``again`` for the same race once more."""
+    """Dismissed with ``again`` for the same race once more.
+
+    Args:
+        export: asks what to make of the race, and where to.
+        name: what the recording is called, where one is shown.
+    """
 
     BINDINGS = [
         Binding("escape,q,f10", "leave", "Stop or back"),
         Binding("space,f2", "pause", "Pause or go on", priority=True),
+        Binding("n,f6", "step", "One round"),
         Binding("d,enter", "diff", "Texts"),
-        Binding("left", "other(-1)", "Other lane", show=False, priority=True),
-        Binding("right", "other(1)", "Other lane", show=False, priority=True),
+        Binding("left,left_square_bracket,f3", "move(-1)", "Round before", show=False, priority=True),
+        Binding("right,right_square_bracket,f4", "move(1)", "Round after", show=False, priority=True),
+        Binding("ctrl+left,left_curly_bracket", "move(-10)", "Ten rounds back", show=False, priority=True),
+        Binding("ctrl+right,right_curly_bracket", "move(10)", "Ten rounds on", show=False, priority=True),
+        Binding("home", "first", "First round", priority=True),
+        Binding("end,f,f5", "newest", "Newest round", priority=True),
+        Binding("p", "play", "Play rounds"),
+        Binding("a", "play_all", "All at once"),
+        Binding("less_than_sign,comma", "speed(-1)", "Slower", show=False),
+        Binding("greater_than_sign,full_stop", "speed(1)", "Faster", show=False),
         Binding("r", "again", "Again"),
+        Binding("x,ctrl+s", "export", "Export", priority=True),
     ]
     DEFAULT_CSS = """
     RaceScreen {
         #race-lanes { height: 1fr; layout: grid; grid-gutter: 0 1; }
-        #race-diff, #race-table { display: none; }
+        #race-diff, #race-table, ReplayBar { display: none; }
         &.-over #race-table { display: block; }
+        &.-replay ReplayBar { display: block; }
         &.-diff #race-diff { display: block; }
-        &.-diff #race-lanes { display: none; }
+        &.-diff #race-lanes, &.-diff ReplayBar { display: none; }
     }
     """
 
-    def __init__(self, race: Race, controller: Controller) -> None:
+    def __init__(
+        self,
+        showing: RaceShowing,
+        controller: Controller,
+        export: Callable[[Race], None],
+        name: str = "",
+    ) -> None:
         super().__init__()
-        self.race = race
+        self.showing = showing
         self._controller = controller
+        self._export = export
+        self._file = name
         self._compared: dict[int, Comparison] | None = None
         self._chosen = 0
+
+    @property
+    def race(self) -> Race:
+        return self.showing.race
 
     def compose(self) -> ComposeResult:
         """Prompt, lanes or the difference of two, table, keys."""
         yield RaceTitle(self.race)
         with Container(id="race-lanes"):
             for lane in self.race.lanes:
-                yield LaneView(self.race, lane)
+                yield LaneView(lane)
         yield TextDiff(id="race-diff")
         yield RaceTable(self.race, id="race-table")
+        yield ReplayBar()
         yield KeyBar()
 
     def on_mount(self) -> None:
+        self.set_class(self.showing.playback is not None, "-replay")
         self.show(self._controller)
 
     def on_resize(self) -> None:
@@ -110,12 +147,11 @@ class RaceScreen(LiveScreen[str]):
     def show(self, controller: Controller) -> None:
         if not self.is_mounted or not self.query(KeyBar):
             return
+        standings = self.showing.standings()
         for view in self.query(LaneView):
-            view.show()
-        steward = controller.steward
-        state = "stopping" if steward.stopping else "paused" if steward.paused else ""
-        state = state or ("measuring rounding" if self.race.measuring else "")
-        self.query_one(RaceTitle).show("" if self.race.over else state)
+            view.show(standings, self.showing.looking_back)
+        self.query_one(RaceTitle).show(self._state())
+        self._show_replay()
         if self.race.over and self._compared is None:
             self._compared = comparisons(self.race)
             self.add_class("-over")
@@ -123,18 +159,76 @@ class RaceScreen(LiveScreen[str]):
             self._chosen = self._first_difference()
         self.query_one(KeyBar).show(self._hints())
 
+    def _state(self) -> str:
+        """What is not to be seen of the lanes themselves."""
+        showing, steward = self.showing, self._controller.steward
+        if showing.looking_back and (index := showing.shown) is not None:
+            playing = f"playing {speed_text(showing.player.speed)}, " if showing.player.playing else ""
+            return f"{playing}round {index + 1} of {showing.round_count}"
+        if self.race.over or showing.playback is not None:
+            return ""
+        if steward.stopping:
+            return "stopping"
+        if steward.paused:
+            return "paused"
+        return "measuring rounding" if self.race.measuring else ""
+
+    def _show_replay(self) -> None:
+        playback = self.showing.playback
+        if playback is not None:
+            position = playback.position(time.monotonic())
+            speed = self._controller.player.speed
+            self.query_one(ReplayBar).show(
+                Progress(self._file, position, playback.duration, playback.playing, playback.over, speed)
+            )
+
     def _hints(self) -> tuple[Hint, ...]:
-        if self._compared is None:
-            pause = "go on" if self._controller.steward.paused else "pause"
-            return (("Esc", "stop", "screen.leave"), ("Space", pause, "screen.pause"), QUIT)
         if self.has_class("-diff"):
             views: tuple[Hint, ...] = (
                 ("d", "lanes", "screen.diff"),
-                ("← →", "other text", "screen.other(1)"),
+                ("← →", "other text", "screen.move(1)"),
             )
-        else:
-            views = (("d", "compare texts", "screen.diff"),)
-        return (("Esc", "back", "screen.leave"), *views, ("r", "again", "screen.again"), QUIT)
+            return (("Esc", "back", "screen.leave"), *views, QUIT)
+        playback, rounds = self.showing.playback, ("← →", "round", "screen.move(-1)")
+        newest: tuple[Hint, ...] = ()
+        if self.showing.looking_back:
+            newest = (("f", "newest", "screen.newest"),)
+        if playback is not None and not playback.over:
+            pause = "pause" if playback.playing else "play"
+            return (
+                ("Esc", "back", "screen.leave"),
+                ("Space", pause, "screen.pause"),
+                rounds,
+                *newest,
+                ("a", "all at once", "screen.play_all"),
+                ("< >", "speed", "screen.speed(1)"),
+                QUIT,
+            )
+        if self._compared is None:
+            pause = "go on" if self._controller.steward.paused else "pause"
+            return (
+                ("Esc", "stop", "screen.leave"),
+                ("Space", pause, "screen.pause"),
+                ("n", "one round", "screen.step"),
+                rounds,
+                *newest,
+                QUIT,
+            )
+        again: tuple[Hint, ...] = () if playback is not None else (("r", "again", "screen.again"),)
+        return (
+            ("Esc", "back", "screen.leave"),
+            ("d", "compare texts", "screen.diff"),
+            rounds,
+            *newest,
+            ("p", "play", "screen.play"),
+            *again,
+            ("x", "export", "screen.export"),
+            QUIT,
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Over the texts, keys that look at rounds are the texts' own."""
+        return not (self.has_class("-diff") and action in ROUND_ACTIONS)
 
     def _first_difference(self) -> int:
         """The first text that is not the same, among those that are compared."""
@@ -149,7 +243,7 @@ class RaceScreen(LiveScreen[str]):
 
     def action_leave(self) -> None:
         """Stop the race; once it is over, go back from the texts to the lanes, or to the main screen."""
-        if not self.race.over:
+        if not self.race.over and self.showing.playback is None:
             self._controller.stop()
             self.show(self._controller)
         elif self.has_class("-diff"):
@@ -158,8 +252,61 @@ class RaceScreen(LiveScreen[str]):
             self.dismiss(None)
 
     def action_pause(self) -> None:
-        """Have all lanes wait before their next round, or let them go on."""
-        self._controller.steward.toggle_pause()
+        """Have all lanes wait before their next round, or let them go on; the same for a recording's clock.
+        Once all is there, play its rounds."""
+        playback, now = self.showing.playback, time.monotonic()
+        if playback is not None and not playback.over:
+            self.showing.show_newest()
+            self._controller.toggle_pause(now)
+        elif self.race.over:
+            self.showing.toggle_player(now)
+        else:
+            self._controller.steward.toggle_pause()
+        self.show(self._controller)
+
+    def action_step(self) -> None:
+        """One round of one lane, then wait."""
+        if self.showing.playback is not None:
+            self.action_move(1)
+        else:
+            self.showing.show_newest()
+            self._controller.steward.step()
+            self.show(self._controller)
+
+    def action_move(self, by: int) -> None:
+        """Show another round; of the texts, compare another lane's."""
+        if self.has_class("-diff"):
+            self._other(by)
+        else:
+            self.showing.move(by, time.monotonic())
+            self.show(self._controller)
+
+    def action_first(self) -> None:
+        """Show the first round."""
+        self.showing.show(0)
+        self.show(self._controller)
+
+    def action_newest(self) -> None:
+        """Show the newest round, and every one that comes."""
+        self.showing.show_newest()
+        self.show(self._controller)
+
+    def action_play(self) -> None:
+        """Play the rounds that are there, from the shown one on."""
+        self.showing.toggle_player(time.monotonic())
+        self.show(self._controller)
+
+    def action_play_all(self) -> None:
+        """Let all of a recording come at once."""
+        self.showing.show_newest()
+        self.showing.play_all(time.monotonic())
+        self.show(self._controller)
+
+    def action_speed(self, by: int) -> None:
+        """Play slower or faster."""
+        now = time.monotonic()
+        self._controller.change_speed(by, now)
+        self.showing.change_speed(by, now)
         self.show(self._controller)
 
     def action_diff(self) -> None:
@@ -173,14 +320,17 @@ class RaceScreen(LiveScreen[str]):
             self.call_after_refresh(self._show_diff)
         self.query_one(KeyBar).show(self._hints())
 
-    def action_other(self, by: int) -> None:
-        """Compare another lane's text."""
+    def _other(self, by: int) -> None:
         compared = self._compared or {}
-        if compared and self.has_class("-diff"):
+        if compared:
             self._chosen = (self._chosen + by) % len(compared)
             self._show_diff()
 
     def action_again(self) -> None:
         """The same race once more."""
-        if self.race.over:
+        if self.race.over and self.showing.playback is None:
             self.dismiss("again")
+
+    def action_export(self) -> None:
+        """Make a file of the race, or of one lane."""
+        self._export(self.race)

@@ -7,8 +7,9 @@ import sys
 import msgspec
 
 from ddtree_tui import exit_codes
+from ddtree_tui.kept import Kept
 from ddtree_tui.options import StatsOptions
-from ddtree_tui.run import Session
+from ddtree_tui.race.report import race_text
 from ddtree_tui.standard_output import put
 from ddtree_tui.statistics.report import Report
 from ddtree_tui.statistics.tables import tables_text
@@ -23,14 +24,14 @@ def run_stats(options: StatsOptions) -> int:
         EngineError: as ``read_trace``; ``output``.
     """
     trace = read_trace(options.trace)
-    session = Session()
-    for event in trace.events:
-        session.apply(event)
-    answer = session.answer
+    kept = Kept.of(trace.events)
+    session, answer = kept.session, kept.session.answer
     report = session.statistics.report(options.scope, answer.statistics if answer else None)
     if trace.notice:
         print(f"ddtree-tui: {trace.notice}", file=sys.stderr)
-    if options.json:
+    if answer is None and kept.races:
+        put("".join(race_text(race, as_json=options.json) for race in kept.races))
+    elif options.json:
         text = msgspec.json.format(msgspec.json.encode(as_json(session.loaded, report)), indent=2)
         put(text.decode() + "\n")
     else:

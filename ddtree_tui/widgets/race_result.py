@@ -53,8 +53,9 @@ class RaceTable(Lines):
         if max(map(len, lines)) > width:
             lines = aligned([tuple(row[place] for place in FEW_COLUMNS) for row in table])
         drawn: list[list[Span]] = [[(fit(lines[0], width), "heading")]]
-        for lane, line in zip(race.lanes, lines[1:], strict=True):
-            drawn.append([(fit(line, width), "first" if race.places[:1] == [lane] else "row")])
+        standings = race.standings()
+        for one, line in zip(standings.lanes, lines[1:], strict=True):
+            drawn.append([(fit(line, width), "first" if standings.place(one) == 1 else "row")])
         text, role = self._sentence()
         return [*drawn, [(fit(text, width), role)]]
 

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
 from make_recording import VOCABULARY, Recording, spelled
 
 from engine.commands import (
@@ -26,8 +27,8 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Lane, Prefilled, Round, encode_event
-from engine.settings import LoadSettings
+from engine.events import AnyEvent, Failed, Finished, Lane, Prefilled, Racing, Round, encode_event
+from engine.settings import DecodeSettings, LoadSettings
 
 
 class Script:
@@ -136,6 +137,7 @@ class Script:
             for number, settings in enumerate(command.lanes)
         }
         seen: list[list[AnyEvent]] = [[spelled(list(range(len(VOCABULARY))))] for _ in recordings]
+        self.emit(Racing(messages=command.messages, lanes=command.lanes))
         for number in answers:
             self.emit(Lane(lane=number, event=seen[number][0]))
         while answers:
@@ -154,6 +156,18 @@ class Script:
                 self.emit(Lane(lane=number, event=event))
                 if isinstance(event, Finished | Failed):
                     del answers[number]
+
+
+def a_race(lanes: list[DecodeSettings], prompt: str = "hello", rounds: int = 6) -> list[AnyEvent]:
+    """All events of a race from loading on, 5 s from one of its lanes' to the next."""
+    events: list[AnyEvent] = []
+    script = Script(events.append, rounds=rounds, rounds_per_second=1e6)
+    script._race(Race(messages=[{"role": "user", "content": prompt}], lanes=lanes), Control())
+    timed = (
+        msgspec.structs.replace(event, t=5.0 * place) if isinstance(event, Lane) else event
+        for place, event in enumerate(events)
+    )
+    return [*script.recording.start(), *timed]
 
 
 class ScriptedEngine:

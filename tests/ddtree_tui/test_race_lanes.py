@@ -17,9 +17,10 @@ from rich.cells import cell_len
 from ddtree_tui import cli, engine_process, exit_codes
 from ddtree_tui.options import RaceOptions
 from ddtree_tui.race.comparison import compare, diff, explanation
-from ddtree_tui.race.course import SHORTEST_TRACK, Race
+from ddtree_tui.race.course import Race
 from ddtree_tui.race.lanes import PRESETS, lane_name, read_lanes
 from ddtree_tui.race.marked_diff import marked_diff, wrapped
+from ddtree_tui.race.standing import SHORTEST_TRACK
 from ddtree_tui.race.table import COLUMNS, aligned, comparisons, rows
 from engine.errors import EngineError
 from engine.events import (
@@ -181,29 +182,54 @@ def test_as_many_lanes_as_there_may_be() -> None:
 
 def test_speed_is_of_a_lanes_own_rounds() -> None:
     race = raced([AR, CHAIN])
-    ar, chain = race.lanes
-    assert (ar.decode_seconds, chain.decode_seconds) == (0.04, 0.02)
+    standings = race.standings()
+    ar, chain = standings.lanes
+    assert (ar.seconds, chain.seconds) == (0.04, 0.02)
     assert ar.tokens_per_second == pytest.approx(100)
-    assert race.ratio(chain) == pytest.approx(2)
-    assert race.ratio(ar) == 1
+    assert standings.ratio(chain) == pytest.approx(2)
+    assert standings.ratio(ar) == 1
     assert race.over
-    assert race.places == [chain, ar]
-    assert race.leader is chain
-    assert race.track == 5
+    assert standings.over
+    assert standings.places == [chain, ar]
+    assert standings.leader is chain
+    assert standings.track == 5
 
 
 def test_who_leads_before_anybody_is_through() -> None:
     race = raced([("ar", [[QUICK]]), ("chain", [[QUICK, BROWN]])], end=None)
     assert not race.over
-    assert race.places == []
-    assert race.leader is race.lanes[1]
-    assert race.track == SHORTEST_TRACK
-    assert raced([("ar", []), ("chain", [])], end=None).leader is None
+    standings = race.standings()
+    assert standings.places == []
+    assert standings.leader is standings.lanes[1]
+    assert standings.track == SHORTEST_TRACK
+    assert raced([("ar", []), ("chain", [])], end=None).standings().leader is None
+
+
+def test_a_lane_alone_leads() -> None:
+    assert raced([AR], end=None).standings().leader is not None
+
+
+def test_how_it_stood_after_any_round() -> None:
+    race = raced([AR, CHAIN])  # the helper lets one lane after the other decode
+    assert race.steps == [0, 0, 0, 0, 1, 1]
+    standings = race.standings(1)
+    ar, chain = standings.lanes
+    assert (ar.rounds, ar.tokens, ar.seconds, ar.over) == (2, 3, 0.02, False)
+    assert (chain.rounds, chain.tokens, chain.ms) == (0, 1, 0)
+    assert standings.leader is ar
+    assert standings.ratio(chain) is None
+    ar, chain = race.standings(4).lanes
+    assert (ar.complete, ar.tokens) == (True, 5)
+    assert (chain.rounds, chain.tokens, chain.complete) == (1, 3, False)
+    assert chain.acceptance_length == 2
+    newest, last = race.standings(), race.standings(5)
+    assert [one.tokens for one in last.lanes] == [one.tokens for one in newest.lanes]
+    assert last.over
 
 
 def test_the_track_grows_with_the_text() -> None:
     race = raced([("ar", [[QUICK]] * SHORTEST_TRACK), AR], end=None)
-    assert race.track == 2 * SHORTEST_TRACK
+    assert race.standings().track == 2 * SHORTEST_TRACK
 
 
 def test_the_reference_is_ar_or_the_first_lane() -> None:
@@ -214,7 +240,7 @@ def test_the_reference_is_ar_or_the_first_lane() -> None:
 def test_a_lane_that_was_stopped_has_no_place() -> None:
     race = raced([AR, CHAIN], end="cancelled")
     assert race.over
-    assert race.places == []
+    assert race.standings().places == []
 
 
 def test_a_failure_of_no_lane_ends_the_race_and_that_of_one_only_itself() -> None:

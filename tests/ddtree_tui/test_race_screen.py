@@ -13,6 +13,7 @@ from scripted_engine import ScriptedEngine
 from textual.widgets import Input
 
 from ddtree_tui.engine_link import EngineLink
+from ddtree_tui.kept import Kept
 from ddtree_tui.run import Phase
 from ddtree_tui.screens.pick import PickScreen
 from ddtree_tui.screens.problem import ProblemScreen
@@ -20,7 +21,7 @@ from ddtree_tui.screens.race import RaceScreen
 from ddtree_tui.widgets.lane_view import LaneView
 from ddtree_tui.widgets.race_result import TextDiff
 from engine.commands import Cancel, Pause, Race, Resume
-from engine.events import Failed, Lane, Prefilled
+from engine.events import Failed
 from engine.settings import DecodeSettings, LoadSettings
 from engine.trace import read_trace
 
@@ -69,8 +70,8 @@ async def test_a_race_from_start_to_end(size: tuple[int, int]) -> None:
         assert "1st in" in text
         assert "2 texts not the same, 2 defects: d shows where and why." in text
         assert "hello" in text
-        for lane in screen(play).race.lanes:
-            assert f"{lane.tokens_per_second:.1f}" in text
+        for one in screen(play).race.standings().lanes:
+            assert f"{one.tokens_per_second:.1f}" in text
         views = [view.region for view in screen(play).query(LaneView)]
         assert all(region.height >= 3 for region in views)
         assert len({region.y for region in views}) == (3 if size[0] < 100 else 1)
@@ -117,7 +118,7 @@ async def test_escape_stops_a_race_before_it_leaves_it() -> None:
         assert len(engine(play).sent_of(Cancel)) == 1
         assert len(engine(play).sent_of(Race)) == 1
         assert "stopped" in play.text()
-        assert not screen(play).race.places
+        assert not screen(play).race.standings().places
         await play.pilot.press("escape")
         await play.settle()
         assert len(play.app.screen_stack) == 1
@@ -243,7 +244,7 @@ async def test_a_lane_that_fails_leaves_the_others_alone() -> None:
         await over(play)
         assert "failed" in play.text()
         assert "The logits are no numbers. Reload." in play.text()
-        assert len(screen(play).race.places) == 2
+        assert len(screen(play).race.standings().places) == 2
 
 
 async def test_the_end_of_the_engine_ends_the_race() -> None:
@@ -257,7 +258,7 @@ async def test_the_end_of_the_engine_ends_the_race() -> None:
         engine(play).script.control.cancel()
 
 
-async def test_a_race_is_neither_recorded_nor_part_of_the_conversation(tmp_path: Path) -> None:
+async def test_a_race_is_recorded_and_no_part_of_the_conversation(tmp_path: Path) -> None:
     tests = str(Path(__file__).parent)
     worker = f"import sys; sys.path.insert(0, {tests!r}); from scripted_engine import main; main()"
     command = [sys.executable, "-c", worker, "300"]
@@ -270,6 +271,9 @@ async def test_a_race_is_neither_recorded_nor_part_of_the_conversation(tmp_path:
         await ask(play, "two")
         await play.until(lambda: not play.controller.busy)
         assert [answer.prompt for answer in play.controller.session.answers] == ["hellotwo"]
-    kinds = [type(event) for event in read_trace(trace).events]
-    assert kinds.count(Prefilled) == 1
-    assert Lane not in kinds
+    kept = Kept.of(read_trace(trace).events)
+    assert [answer.prompt for answer in kept.answers] == ["hellotwo", "hello", "hello", "hello"]
+    (race,) = kept.races
+    assert race.over
+    assert race.prompt == "hello"
+    assert [lane.name for lane in race.lanes] == ["ar", "chain", "tree 64"]

@@ -16,6 +16,7 @@ from engine.events import (
     Miss,
     Nodes,
     Prefilled,
+    Racing,
     Round,
     StageTimes,
     TargetRows,
@@ -23,7 +24,7 @@ from engine.events import (
     decode_event,
     encode_event,
 )
-from engine.settings import DecodeSettings
+from engine.settings import MAX_LANES, DecodeSettings
 
 PREFILLED = Prefilled(
     prompt_ids=[1, 2],
@@ -171,6 +172,13 @@ def test_what_an_import_does_not_know_may_be_absent() -> None:
 )
 def test_settings_that_no_run_can_have_are_refused(changes: dict[str, Any]) -> None:
     refuse(changed(PREFILLED, changes))
+
+
+@pytest.mark.parametrize("lanes", [[], [DecodeSettings()] * (MAX_LANES + 1), [DecodeSettings(budget=0)]])
+def test_a_race_of_no_such_lanes_is_refused(lanes: list[DecodeSettings]) -> None:
+    check_event(Racing(messages=[], lanes=[DecodeSettings()]))
+    with pytest.raises(EngineError):
+        check_event(Racing(messages=[], lanes=lanes))
 
 
 def test_a_tree_larger_than_any_is_refused() -> None:

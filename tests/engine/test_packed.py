@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from engine.events import (
     Candidates,
     Failed,
+    Lane,
     Miss,
     Nodes,
     Round,
@@ -21,6 +22,7 @@ from engine.events import (
     Tokens,
 )
 from engine.packed import KEPT, PackedEvents, PackedRounds
+from engine.recording import own
 
 IDS = st.integers(0, 2**62)
 FLOATS = st.floats(allow_nan=False)
@@ -69,16 +71,21 @@ def test_rounds_come_back_equal(rounds: list[Round]) -> None:
 
 @given(
     st.lists(
-        ROUNDS | st.just(Tokens(pieces={"1": "a"})) | st.just(Failed(error="a", message="b")), max_size=5
+        ROUNDS
+        | st.just(Tokens(pieces={"1": "a"}))
+        | st.just(Failed(error="a", message="b"))
+        | st.builds(Lane, lane=st.just(1), event=ROUNDS | st.just(Tokens(pieces={"2": "b"}))),
+        max_size=5,
     )
 )
-def test_events_come_back_equal(events: list[Round | Tokens | Failed]) -> None:
+def test_events_come_back_equal(events: list[Round | Tokens | Failed | Lane]) -> None:
     packed = PackedEvents(events)
     assert packed == events
     assert events == list(packed)
     assert packed != [*events, Failed(error="c", message="d")]
     assert packed.kinds == [type(event) for event in events]
     assert packed.times == [event.t for event in events]
+    assert packed.rounds == [place for place, event in enumerate(events) if isinstance(own(event), Round)]
     assert packed[:2] == events[:2]
     assert packed.hand_over(1, 3) == events[1:3]
     assert packed[:1] == events[:1]

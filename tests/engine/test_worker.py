@@ -204,6 +204,9 @@ def test_cancelling_ends_the_answer_and_the_next_one_starts(worker):
 def test_a_race_says_which_lane_an_event_is_of(worker):
     race = Race(messages=QUESTION.messages, lanes=[DecodeSettings(mode="ar"), DecodeSettings(mode="chain")])
     worker.tell(load(), race)
+    begun = worker.event("racing")
+    assert [lane["mode"] for lane in begun["lanes"]] == ["ar", "chain"]
+    assert begun["messages"] == QUESTION.messages
     for lane, mode in enumerate(("ar", "chain")):
         event = worker.event("lane")
         assert (event["lane"], event["event"]["type"]) == (lane, "tokens")
