@@ -35,23 +35,36 @@ def report_of(answer: Answer) -> Report:
     )
 
 
-def rows_of(report: Report, width: int) -> list[Row]:
-    """The report in lines of that width."""
-    return list(_rows(report, max(20, width)))
+def awaited(answer: Answer) -> str:
+    """What the oracle has still to do behind an answer, in words; empty where it has nothing to."""
+    if (progress := answer.checking) is not None:
+        stage = progress.stage[:1].lower() + progress.stage[1:]
+        return f"being compared: {stage}, {progress.done} of {progress.total}"
+    if not answer.over and answer.settings.oracle != "off":
+        return "will be compared when it has ended"
+    return "" if answer.over else "not compared, and it goes on"
 
 
-def _rows(report: Report, width: int) -> Iterator[Row]:
-    yield from wrapped(report.verdict, "healthy" if report.healthy else "verdict", width)
+def rows_of(report: Report, width: int, awaited: str = "") -> list[Row]:
+    """The report in lines of that width; ``awaited``: what is still to be found out."""
+    return list(_rows(report, max(20, width), awaited))
+
+
+def _rows(report: Report, width: int, awaited: str) -> Iterator[Row]:
+    if awaited and report.health == "unchecked":
+        yield from wrapped("Nothing wrong is seen so far.", "text", width)
+    else:
+        yield from wrapped(report.verdict, "healthy" if report.healthy else "verdict", width)
     yield Row("", "text")
     for answer in report.answers:
         acceptance = f", acceptance length {answer.acceptance:.2f}" if answer.acceptance else ""
         yield from wrapped(
             f"{answer.name}: {answer.tokens} tokens in {answer.rounds} rounds{acceptance}", "text", width
         )
-        yield from wrapped(f"against the target alone: {own_text(answer)}", "text", width)
+        yield from wrapped(f"against the target alone: {awaited or own_text(answer)}", "text", width)
         if layer := layer_text(answer):
             yield from wrapped(layer, "text", width)
-        if answer.own == "unchecked":
+        if answer.own == "unchecked" and not awaited:
             yield from wrapped(
                 "To compare: Esc, then C, or of a recorded run: ddtree-tui doctor FILE",
                 "quiet",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.strip import Strip
 
-from ddtree_tui.ascii_forms import ascii_form
 from ddtree_tui.controller import Controller
-from ddtree_tui.doctor.of_run import report_of, rows_of, state_of
+from ddtree_tui.doctor.of_run import awaited, report_of, rows_of, state_of
 from ddtree_tui.doctor.report import Report
 from ddtree_tui.rows import Row
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
-from ddtree_tui.widgets.painted import ScrolledLines
+from ddtree_tui.widgets.row_view import RowView
 from ddtree_tui.widgets.screen_title import ScreenTitle
 
 HINTS: tuple[Hint, ...] = (
@@ -25,15 +23,13 @@ HINTS: tuple[Hint, ...] = (
 )
 
 
-class DiagnosisView(ScrolledLines, can_focus=True):
+class DiagnosisView(RowView):
     """Verdict, then causes, roots first."""
 
     ROLES = ("verdict", "healthy", "text", "quiet", "defect", "warning", "note", "chosen")
     COMPONENT_CLASSES = set(ROLES)
-    ALLOW_SELECT = False
     DEFAULT_CSS = """
     DiagnosisView {
-        height: 1fr; padding: 1 2; scrollbar-size: 1 1; scrollbar-gutter: stable;
         .verdict { color: $on-wrong; background: $wrong; text-style: bold; }
         .healthy { color: $accepted; text-style: bold; }
         .text { color: $foreground; }
@@ -46,10 +42,9 @@ class DiagnosisView(ScrolledLines, can_focus=True):
     """
 
     def __init__(self, *, plain: bool) -> None:
-        super().__init__(id="diagnosis")
-        self._plain = plain
+        super().__init__(plain=plain, id="diagnosis")
         self._report: Report | None = None
-        self._rows: list[Row] = []
+        self._awaited = ""
         self.chosen = 0
         """Place of the cause that Enter is about."""
 
@@ -69,30 +64,27 @@ class DiagnosisView(ScrolledLines, can_focus=True):
             line = next(number for number, row in enumerate(self._rows) if row.cause == self.chosen)
             self.scroll_to(y=max(0, line - 1), animate=False)
 
-    def show(self, report: Report) -> None:
-        """Take a new report."""
-        self._report = report
+    def show(self, report: Report, awaited: str) -> None:
+        """Take a new report; ``awaited``: what is still to be found out."""
+        self._report, self._awaited = report, awaited
         self._write()
+
+    def tell(self, awaited: str) -> None:
+        """Take what is still to be found out."""
+        if awaited != self._awaited:
+            self._awaited = awaited
+            self._write()
 
     def on_resize(self) -> None:
         self._write()
 
-    def draw_line(self, line: int) -> Strip:
-        if line >= len(self._rows):
-            return self.strip([])
-        row = self._rows[line]
-        text = ascii_form(row.text) if self._plain else row.text
-        chosen = row.cause is not None and row.cause == self.chosen
-        return self.strip([(text, "chosen" if chosen else row.role)])
+    def role_of(self, row: Row) -> str:
+        return "chosen" if row.cause is not None and row.cause == self.chosen else row.role
 
     def _write(self) -> None:
         width = self.scrollable_content_region.width
-        if self._report is None or width <= 0:
-            return
-        self._rows = rows_of(self._report, width)
-        self.forget_strips()
-        self.set_extent(width, len(self._rows))
-        self.refresh()
+        if self._report is not None and width > 0:
+            self.take(rows_of(self._report, width, self._awaited))
 
 
 class DiagnosisScreen(LiveScreen[int]):
@@ -130,7 +122,9 @@ class DiagnosisScreen(LiveScreen[int]):
         state = state_of(answer)
         if state != self._state:
             self._state = state
-            views[0].show(report_of(answer))
+            views[0].show(report_of(answer), awaited(answer))
+        else:
+            views[0].tell(awaited(answer))
 
     def action_next_cause(self, by: int) -> None:
         """Choose another cause."""

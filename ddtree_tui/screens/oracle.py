@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.strip import Strip
 
-from ddtree_tui.ascii_forms import ascii_form
 from ddtree_tui.check.rows import rows_of
 from ddtree_tui.controller import Controller
-from ddtree_tui.rows import Row
 from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
-from ddtree_tui.widgets.painted import ScrolledLines
+from ddtree_tui.widgets.row_view import RowView
 from ddtree_tui.widgets.screen_title import ScreenTitle
 
 HINTS: tuple[Hint, ...] = (
@@ -24,15 +21,13 @@ HINTS: tuple[Hint, ...] = (
 )
 
 
-class OracleView(ScrolledLines, can_focus=True):
+class OracleView(RowView):
     """Verdict, numbers, a curve."""
 
     ROLES = ("bad", "good", "text", "quiet", "plot")
     COMPONENT_CLASSES = set(ROLES)
-    ALLOW_SELECT = False
     DEFAULT_CSS = """
     OracleView {
-        height: 1fr; padding: 1 2; scrollbar-size: 1 1; scrollbar-gutter: stable;
         .bad { color: $on-wrong; background: $wrong; text-style: bold; }
         .good { color: $accepted; text-style: bold; }
         .text { color: $foreground; }
@@ -41,11 +36,6 @@ class OracleView(ScrolledLines, can_focus=True):
     }
     """
 
-    def __init__(self, *, plain: bool) -> None:
-        super().__init__(id="oracle")
-        self._plain = plain
-        self._rows: list[Row] = []
-
     def show(self, controller: Controller) -> None:
         """Take the newest state."""
         width, answer = self.scrollable_content_region.width, controller.shown_answer
@@ -53,16 +43,7 @@ class OracleView(ScrolledLines, can_focus=True):
             return
         rows = rows_of(answer, width, live=controller.playback is None, plain=self._plain)
         if rows != self._rows:
-            self._rows = rows
-            self.forget_strips()
-            self.set_extent(width, len(rows))
-            self.refresh()
-
-    def draw_line(self, line: int) -> Strip:
-        if line >= len(self._rows):
-            return self.strip([])
-        row = self._rows[line]
-        return self.strip([(ascii_form(row.text) if self._plain else row.text, row.role)])
+            self.take(rows)
 
 
 class OracleScreen(LiveScreen[None]):
@@ -82,7 +63,7 @@ class OracleScreen(LiveScreen[None]):
     def compose(self) -> ComposeResult:
         """Title, result, keys."""
         yield ScreenTitle("The shown answer against the target alone")
-        yield OracleView(plain=self._plain)
+        yield OracleView(plain=self._plain, id="oracle")
         yield KeyBar()
 
     def on_mount(self) -> None:

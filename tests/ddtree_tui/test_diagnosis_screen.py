@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from make_recording import conversation
-from playing import replaying
+from make_recording import Recording, conversation
+from playing import ask, playing, replaying
+from scripted_engine import ScriptedEngine
 
+from ddtree_tui.doctor.of_run import awaited, report_of, rows_of
+from ddtree_tui.run import Session
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from engine.detectors.found import found
-from engine.events import AnyEvent, Checked, Divergence, Finished, LayerCheck
+from engine.events import AnyEvent, Checked, Checking, Divergence, Finished, LayerCheck
+from engine.settings import DecodeSettings
 
 
 def sick(*, checked: bool = True) -> list[AnyEvent]:
@@ -63,3 +67,43 @@ async def test_what_was_not_compared_is_not_called_healthy():
         assert "Nothing wrong is seen" in shown
         assert "Healthy" not in shown
         assert "Esc, then C" in shown
+
+
+async def test_a_comparison_under_way_is_said_and_how_far_it_is():
+    async with playing(rounds=5, size=(100, 30), settings=DecodeSettings(oracle="full")) as play:
+        assert isinstance(play.engine, ScriptedEngine)
+        await ask(play)
+        await play.until(lambda: not play.controller.busy)
+        play.app.action_diagnose()
+        await play.until(lambda: isinstance(play.app.screen, DiagnosisScreen))
+        play.engine.queue.append(Checking(stage="Reading the answer", done=3, total=9))
+        await play.until(lambda: "being compared: reading the answer, 3 of 9" in play.text())
+        assert "Nothing wrong is seen so far." in play.text()
+        assert "Esc, then C" not in play.text()
+        play.engine.queue.append(Checking(stage="Reading the answer", done=6, total=9))
+        await play.until(lambda: "6 of 9" in play.text())
+        play.engine.queue.append(
+            Checked(
+                oracle="full",
+                verdict="identical",
+                positions=9,
+                compared=9,
+                ties=0,
+                defects=0,
+                noise=0.0,
+                seconds=0.1,
+            )
+        )
+        await play.until(lambda: "same at 9 positions" in play.text())
+        assert "being compared" not in play.text()
+
+
+def test_an_answer_under_way_says_when_it_is_compared():
+    for oracle, words in (("full", "will be compared when it has ended"), ("off", "it goes on")):
+        session = Session()
+        for event in Recording(1).answer("?", settings=DecodeSettings(oracle=oracle), rounds=3):
+            session.apply(event)
+            answer = session.answer
+            assert answer is not None
+            rows = "\n".join(row.text for row in rows_of(report_of(answer), 80, awaited(answer)))
+            assert (words in rows) == (not answer.over)
