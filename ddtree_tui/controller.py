@@ -13,7 +13,7 @@ from ddtree_tui.playback import Playback
 from ddtree_tui.problem import Problem, failure, silence
 from ddtree_tui.race.course import Race
 from ddtree_tui.race.steward import Steward
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import Limits, changed
 from ddtree_tui.showing import SessionShowing
 from ddtree_tui.watchdog import Watchdog

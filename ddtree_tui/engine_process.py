@@ -19,7 +19,8 @@ from typing import IO, Self, cast
 from engine.commands import EXIT_DEVICE, AnyCommand, Set, encode_command
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, decode_event
+from engine.event_lines import decode_event
+from engine.events import AnyEvent, Failed
 
 _TORCHRUN = ("torch.distributed.run", "--standalone")
 

@@ -23,6 +23,7 @@ from ddtree_tui.status_line import StatusLine
 from ddtree_tui.vocabulary import SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
+from engine.event_lines import encode_event
 from engine.events import (
     AnyEvent,
     Checked,
@@ -35,7 +36,6 @@ from engine.events import (
     Prefilled,
     Round,
     Tokens,
-    encode_event,
 )
 from engine.settings import DecodeSettings
 from engine.text_stream import THINK_CLOSE, THINK_OPEN, TextStream

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.race.course import Race
 from ddtree_tui.race.steward import Steward
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.session import Session
 from engine.events import AnyEvent
 
 

@@ -9,7 +9,7 @@ from ddtree_tui.check.text import details, headline
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.noticed import told
 from ddtree_tui.plural import counted
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
 from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded, Loading, Prefilled, Round
 

@@ -16,7 +16,7 @@ from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
 from ddtree_tui.narration import Narrator
 from ddtree_tui.race.report import race_text
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import SETTINGS, Since, shown
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed

@@ -25,7 +25,7 @@ from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
 from ddtree_tui.playground import PlaygroundApp
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from ddtree_tui.svg_image import find_chromium, tidy_svg, write_png
 from engine.errors import EngineError
 from engine.events import Round

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.playback import Playback
 from ddtree_tui.round_player import RoundPlayer
-from ddtree_tui.run import Answer, Session, Viewpoint
+from ddtree_tui.session import Session
+from ddtree_tui.viewpoint import Viewpoint
 
 UNTIMED_MS = 250.0
 """How long a round is shown while rounds are played, where an import does not say how long it took."""

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from rich.cells import get_character_cell_size
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.answer_text import SECTIONS, Section
 from ddtree_tui.escape import escape
 from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.plural import counted
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.session import Session
 from ddtree_tui.unknown import speed_text
 from ddtree_tui.written_text import Writing, WrittenText, pending
 from engine.events import Source

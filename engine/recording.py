@@ -18,6 +18,7 @@ from typing import BinaryIO, Self
 from engine.blocks import Block, encode_block, find_blocks, read_block
 from engine.errors import EngineError
 from engine.event_check import check_event
+from engine.event_lines import decode_event, encode_event
 from engine.events import (
     AnyEvent,
     Candidates,
@@ -31,8 +32,6 @@ from engine.events import (
     Racing,
     Round,
     Tokens,
-    decode_event,
-    encode_event,
 )
 
 BLOCK_ROUNDS = 32

@@ -14,7 +14,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.events import AnyEvent, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

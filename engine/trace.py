@@ -20,7 +20,8 @@ import msgspec
 
 from engine.blocks import is_gzip
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Loading, Tokens, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Failed, Loading, Tokens
 from engine.packed import PackedEvents
 from engine.recording import Recording, checked_event
 

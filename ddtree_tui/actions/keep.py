@@ -13,6 +13,7 @@ from textual import work
 from textual.worker import get_current_worker
 
 from ddtree_tui.actions.base import Actions
+from ddtree_tui.answer import Answer
 from ddtree_tui.clipboard import copies_file, keep_copy
 from ddtree_tui.command_line import continues_a_conversation, reproducing_command
 from ddtree_tui.controller import Controller
@@ -25,7 +26,6 @@ from ddtree_tui.keys import Key
 from ddtree_tui.playback import Playback
 from ddtree_tui.problem import Problem
 from ddtree_tui.race.course import Race
-from ddtree_tui.run import Answer
 from ddtree_tui.runs_folder import runs_folder
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.knobs import Knobs

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.check.text import details, divergence_text, headline
 from ddtree_tui.comparison_lane import LANE, LANE_MEANINGS, Compared
 from ddtree_tui.escape import escape
 from ddtree_tui.graphics import Graphics
 from ddtree_tui.rows import Row, wrapped
-from ddtree_tui.run import Answer
 from engine.events import Checked
 
 LISTED = 12

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.doctor.answers import answer_of
 from ddtree_tui.doctor.report import Report, make_report
 from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
 from ddtree_tui.doctor.ways import Way
 from ddtree_tui.export.run_events import run_events
 from ddtree_tui.rows import Row, wrapped
-from ddtree_tui.run import Answer
 from engine.diagnosis.ranking import diagnose
 from engine.settings import LoadSettings
 

@@ -19,7 +19,7 @@ from ddtree_tui.doctor.drawn_tree import drawn_tree
 from ddtree_tui.doctor.quotations import evidence_without, quotable, without
 from ddtree_tui.doctor.ways import Role
 from ddtree_tui.labels import Labels
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.unknown import UNKNOWN
 from engine.diagnosis.lines import Line
 from engine.diagnosis.ranking import Diagnosis, Health, Ranked

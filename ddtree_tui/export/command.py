@@ -10,7 +10,7 @@ from ddtree_tui.export.formats import exported_round, exported_run, write_new
 from ddtree_tui.export.run_events import jsonl
 from ddtree_tui.kept import Kept
 from ddtree_tui.options import ExportOptions
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.standard_output import put_bytes
 from engine.errors import EngineError
 from engine.events import AnyEvent, Lane, Round, Tokens

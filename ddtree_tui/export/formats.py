@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.errors import EngineError
 
 if TYPE_CHECKING:
-    from ddtree_tui.run import Answer
+    from ddtree_tui.answer import Answer
     from ddtree_tui.vocabulary import SeenVocabulary
     from engine.events import Round
 

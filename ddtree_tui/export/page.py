@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.answer_text import PREFILL
 from ddtree_tui.escape import escape
 from ddtree_tui.export.places import outcome, places_of
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
 from ddtree_tui.plural import counted
-from ddtree_tui.run import Answer, stage_ms
-from ddtree_tui.statistics.stages import STAGES
+from ddtree_tui.statistics.stages import STAGES, stage_ms
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, recorded_mode
 from engine.events import Round
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from ddtree_tui.run import Answer
+from ddtree_tui.answer import Answer
 from ddtree_tui.vocabulary import SeenVocabulary
-from engine.events import AnyEvent, Tokens, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Tokens
 from engine.recording import ids_of
 
 

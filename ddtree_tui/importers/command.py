@@ -14,7 +14,8 @@ from ddtree_tui.importers.read import read_import
 from ddtree_tui.options import ImportOptions
 from ddtree_tui.plural import counted
 from ddtree_tui.standard_output import put_bytes
-from engine.events import UNKNOWN_ID, AnyEvent, Finished, Prefilled, Round, Tokens, encode_event
+from engine.event_lines import encode_event
+from engine.events import UNKNOWN_ID, AnyEvent, Finished, Prefilled, Round, Tokens
 
 STANDARD_OUTPUT = Path("-")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.race.lanes import lane_name
 from ddtree_tui.race.standing import Standings
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.session import Session
 from engine import events
 from engine.events import (
     AnyEvent,

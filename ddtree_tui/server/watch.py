@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from ddtree_tui.server.run import Run
-from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round
 
 VIEWER_BYTES = 4 * 2**20
 """Of events that wait for one viewer; beyond, its rounds are summed up."""

@@ -61,3 +61,10 @@ def floor_milliseconds(floor: Floor, *, drafted: bool) -> float:
     """What reading a round's weights takes at the bandwidth measured; without a draft the target's alone."""
     size = floor.target_bytes + (floor.drafter_bytes if drafted else 0)
     return 1000 * size / floor.bytes_per_second
+
+
+def stage_ms(times: StageTimes, stage: str) -> float:
+    """Milliseconds of a stage, by its name."""
+    value = getattr(times, stage)
+    assert isinstance(value, float)
+    return value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.round_player import RoundPlayer, speed_text
-from ddtree_tui.run import Answer, Viewpoint
 from ddtree_tui.unknown import position_text, time_text
+from ddtree_tui.viewpoint import Viewpoint
 from ddtree_tui.widgets.painted import Lines, Span, spread
 from engine.events import Round
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.answer_text import PREFILL, Written
 from ddtree_tui.draft_shape import BONUS, ROOT, DraftShape
 from ddtree_tui.node_facts import facts_of
 from ddtree_tui.round_player import RoundPlayer
-from ddtree_tui.run import Answer, Session, Viewpoint
+from ddtree_tui.session import Session
+from ddtree_tui.viewpoint import Viewpoint
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.node_detail import NodeDetail
 from ddtree_tui.widgets.round_heading import RoundHeading, looking

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.glyphs import BARS
 from ddtree_tui.plural import counted
-from ddtree_tui.run import Answer, stage_ms
-from ddtree_tui.statistics.stages import STAGES
+from ddtree_tui.statistics.stages import STAGES, stage_ms
 from ddtree_tui.unknown import UNKNOWN, number_text, time_text
 from ddtree_tui.widgets.painted import Lines, Span
 

@@ -11,7 +11,7 @@ from textual.message import Message
 from ddtree_tui.comparison_lane import LANE, Compared
 from ddtree_tui.glyphs import BARS
 from ddtree_tui.overview import MARKS, Overview
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.timeline_columns import WIDE, Column, Columns, arrange
 from ddtree_tui.widgets.painted import Lines, Span
 

@@ -9,9 +9,10 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.answer_text import AR, BONUS, FIRST, UNTOLD, Written
 from ddtree_tui.keys import pane_bindings
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.session import Session
 from ddtree_tui.transcript_lines import Drawn, Place, TranscriptLines
 from ddtree_tui.widgets import transcript_keys
 from ddtree_tui.widgets.painted import PLAIN, ScrolledLines

@@ -22,7 +22,8 @@ import torch
 from engine.control import Control
 from engine.decode import generate
 from engine.demo.lossless import questions
-from engine.events import Checked, encode_event
+from engine.event_lines import encode_event
+from engine.events import Checked
 from engine.load import load_pair
 from engine.oracle.account import account_of
 from engine.oracle.calibration import calibrate

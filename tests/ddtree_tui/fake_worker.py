@@ -16,6 +16,7 @@ from pathlib import Path
 
 from engine.commands import AnyCommand, Cancel, Generate, Load, Quit, decode_command
 from engine.detectors.found import found
+from engine.event_lines import encode_event
 from engine.events import (
     AnyEvent,
     Failed,
@@ -29,7 +30,6 @@ from engine.events import (
     StageTimes,
     TargetRows,
     Tokens,
-    encode_event,
 )
 
 EOS, THINK, END_THINK = 0, 1, 2

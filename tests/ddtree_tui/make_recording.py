@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from engine.event_lines import encode_event
 from engine.events import (
     TOP_CANDIDATES,
     AnyEvent,
@@ -31,7 +32,6 @@ from engine.events import (
     StageTimes,
     TargetRows,
     Tokens,
-    encode_event,
 )
 from engine.settings import DecodeSettings, Message, Mode
 

@@ -17,7 +17,7 @@ from ddtree_tui.controller import Controller, Engine
 from ddtree_tui.options import AppOptions
 from ddtree_tui.playback import Playback
 from ddtree_tui.playground import PlaygroundApp
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from engine.events import AnyEvent
 from engine.settings import DecodeSettings, LoadSettings
 

@@ -27,7 +27,8 @@ from engine.commands import (
 )
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Lane, Prefilled, Racing, Round, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Failed, Finished, Lane, Prefilled, Racing, Round
 from engine.settings import DecodeSettings, LoadSettings
 
 

@@ -13,7 +13,7 @@ from ddtree_tui.app import make_controller
 from ddtree_tui.config import Config, Recordings
 from ddtree_tui.recorder import Recorder
 from engine.errors import EngineError
-from engine.events import encode_event
+from engine.event_lines import encode_event
 from engine.settings import DecodeSettings, LoadSettings
 
 

@@ -11,7 +11,7 @@ import pytest
 from make_recording import conversation
 
 from ddtree_tui.cast import LONGEST_PAUSE, Act, record_cast
-from engine.events import encode_event
+from engine.event_lines import encode_event
 
 ECHO = "import sys\nprint('ready é', flush=True)\nline = input()\nprint('got', line.upper())"
 

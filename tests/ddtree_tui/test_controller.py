@@ -14,7 +14,7 @@ from scripted_engine import ScriptedEngine
 from ddtree_tui.controller import Controller
 from ddtree_tui.playback import Playback
 from ddtree_tui.recent import RecentPair, recent_pairs
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
 from engine.events import Failed

@@ -9,7 +9,7 @@ import pytest
 from playing import playing
 
 from ddtree_tui.engine_link import EngineLink
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from engine.presets import demo_folder
 from engine.settings import DecodeSettings, LoadSettings
 

@@ -7,8 +7,8 @@ from playing import ask, playing, replaying
 from scripted_engine import ScriptedEngine
 
 from ddtree_tui.doctor.of_run import awaited, report_of, rows_of
-from ddtree_tui.run import Session
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
+from ddtree_tui.session import Session
 from engine.detectors.found import found
 from engine.events import AnyEvent, Checked, Checking, Divergence, Finished, LayerCheck
 from engine.settings import DecodeSettings

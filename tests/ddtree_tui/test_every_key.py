@@ -18,7 +18,6 @@ from playing import Playing, playing, replaying
 from ddtree_tui.draft_shape import ROOT, DraftShape
 from ddtree_tui.keys import Key
 from ddtree_tui.playground import KEYS
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from ddtree_tui.screens.exact_prompt import ExactPromptScreen
 from ddtree_tui.screens.help import HelpScreen
@@ -31,6 +30,7 @@ from ddtree_tui.screens.runs import RunsScreen
 from ddtree_tui.screens.settings import SettingsScreen
 from ddtree_tui.screens.system_message import SystemMessageScreen
 from ddtree_tui.screens.value import ValueScreen
+from ddtree_tui.session import Phase
 from ddtree_tui.tree_layout import MOST_DETAIL
 from ddtree_tui.tree_look import TreeLook
 from ddtree_tui.widgets import transcript_keys, tree_keys

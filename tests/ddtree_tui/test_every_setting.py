@@ -11,10 +11,10 @@ from playing import Playing, playing
 from scripted_engine import ScriptedEngine
 from textual.widgets import Input
 
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.confirm import ConfirmScreen
 from ddtree_tui.screens.picker import PickerScreen
 from ddtree_tui.screens.settings import PICKED, SettingsScreen
+from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import SETTINGS, Setting, Since, turned
 from ddtree_tui.widgets.knobs import NAMES, Knob
 from ddtree_tui.widgets.setting_row import SettingRow, SettingValue

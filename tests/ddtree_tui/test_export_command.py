@@ -20,9 +20,10 @@ from ddtree_tui.export.formats import FORMATS, exported_round, write_new
 from ddtree_tui.export.graph import graphml, node_link, tree_graph
 from ddtree_tui.export.run_events import run_events
 from ddtree_tui.export.tree_svg import tree_svg
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from engine.errors import EngineError
-from engine.events import AnyEvent, Loaded, Prefilled, Round, Tokens, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Loaded, Prefilled, Round, Tokens
 from engine.recording import Announced, RunWriter
 from engine.settings import DecodeSettings
 from engine.trace import read_trace

@@ -13,8 +13,8 @@ import pytest
 from playing import Playing, playing
 
 from ddtree_tui.engine_link import EngineLink
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.problem import ProblemScreen
+from ddtree_tui.session import Phase
 from engine.settings import LoadSettings
 
 FAKE_WORKER = Path(__file__).with_name("fake_worker.py")

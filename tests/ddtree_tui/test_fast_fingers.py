@@ -12,10 +12,10 @@ from scripted_engine import ScriptedEngine
 from textual.events import Key
 
 from ddtree_tui.problem import Problem
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.confirm import ConfirmScreen
 from ddtree_tui.screens.picker import Choice, PickerScreen
 from ddtree_tui.screens.value import ValueScreen
+from ddtree_tui.session import Phase
 
 
 def open_picker(play: Playing, answers: list[object]) -> None:

@@ -8,8 +8,8 @@ from playing import replaying
 from ddtree_tui.narration import Narrator
 from ddtree_tui.noticed import told
 from ddtree_tui.overview import Mark
-from ddtree_tui.run import Session
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
+from ddtree_tui.session import Session
 from ddtree_tui.widgets.finding_line import FindingLine
 from engine.detectors.found import found
 from engine.events import AnyEvent, Finding, Finished, Loaded

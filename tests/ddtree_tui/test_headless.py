@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ddtree_tui import exit_codes
-from engine.events import Finished, Loaded, Round, decode_event
+from engine.event_lines import decode_event
+from engine.events import Finished, Loaded, Round
 from engine.trace import read_trace
 
 FAKE_WORKER = Path(__file__).with_name("fake_worker.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playing import playing
 
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from ddtree_tui.widgets.knobs import Knob
 from engine.settings import DecodeSettings
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from make_recording import BLOCK, VOCABULARY, Recording, conversation
 
-from engine.events import Finished, Prefilled, Round, Tokens, decode_event, encode_event
+from engine.event_lines import decode_event, encode_event
+from engine.events import Finished, Prefilled, Round, Tokens
 from engine.settings import DecodeSettings, Mode
 
 modes = st.sampled_from(("ar", "chain", "tree"))

@@ -10,8 +10,8 @@ from playing import playing, replaying
 from textual.color import Color
 
 from ddtree_tui.panels.arrangement import PANELS
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.numbers import NumbersHelp, NumbersScreen
+from ddtree_tui.session import Phase
 from ddtree_tui.widgets.numbers_view import NumbersView
 from engine.commands import MeasureMemory
 from engine.settings import DecodeSettings

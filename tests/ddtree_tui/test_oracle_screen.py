@@ -7,8 +7,8 @@ from playing import ask, playing, replaying
 
 from ddtree_tui.check.rows import rows_of
 from ddtree_tui.comparison_lane import LANE, Compared, ComparisonLane
-from ddtree_tui.run import Session
 from ddtree_tui.screens.oracle import OracleScreen
+from ddtree_tui.session import Session
 from engine.commands import Cancel, Check, Generate
 from engine.events import AnyEvent, Checked, Checking, Divergence, LayerCheck
 

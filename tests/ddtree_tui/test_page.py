@@ -16,7 +16,7 @@ from make_recording import Recording, conversation
 from ddtree_tui.escape import escape
 from ddtree_tui.export.page import PER_BLOCK, run_page
 from ddtree_tui.export.places import places_of
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.svg_image import CHROMIUM_FLAGS, find_chromium
 from engine.events import AnyEvent, Tokens
 from engine.settings import DecodeSettings

@@ -11,7 +11,7 @@ from ddtree_tui.graphics import Graphics
 from ddtree_tui.panels import acceptance, calibration, hits, marginal, speed, time
 from ddtree_tui.panels.arrangement import COLUMN_CELLS, COLUMNS, PANELS, arrange
 from ddtree_tui.panels.panel import ROLES, Panel, compact
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.statistics.report import (
     BinPart,
     ExpectedPart,

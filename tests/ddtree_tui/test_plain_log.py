@@ -17,8 +17,9 @@ from scripted_engine import ScriptedEngine
 from ddtree_tui.controller import Controller
 from ddtree_tui.narration import Narrator
 from ddtree_tui.plain_log import COMMANDS, PlainLog
-from ddtree_tui.run import Phase, Session
-from engine.events import Failed, encode_event
+from ddtree_tui.session import Phase, Session
+from engine.event_lines import encode_event
+from engine.events import Failed
 from engine.settings import DecodeSettings
 
 Step = str | Callable[[Controller], bool]

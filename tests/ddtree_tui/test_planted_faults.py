@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from ddtree_tui.alarm import alarm
 from ddtree_tui.ascii_forms import ascii_form
 from ddtree_tui.narration import Narrator
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from engine.events import AnyEvent, Prefilled, Round
 from engine.settings import DecodeSettings
 

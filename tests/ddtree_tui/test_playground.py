@@ -20,10 +20,10 @@ from textual.widgets import Input
 from ddtree_tui.glyphs import DRAWING_MEANINGS, LEGEND
 from ddtree_tui.overview import MARK_MEANINGS
 from ddtree_tui.playground import KEYS
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.help import KeyTable
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.value import ValueScreen
+from ddtree_tui.session import Phase
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.knobs import Knob
 from ddtree_tui.widgets.prompt import PromptBox

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from make_recording import IM_END, THINK, VOCABULARY, token_id
 from rich.cells import cell_len
-from test_run import full_vocabulary, prefilled
+from test_answers_and_rounds import full_vocabulary, prefilled
 
 from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.prompt_lines import PROMPT_VIEWS, prompt_lines

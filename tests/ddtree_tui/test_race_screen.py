@@ -14,10 +14,10 @@ from textual.widgets import Input
 
 from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.kept import Kept
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.pick import PickScreen
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.race import RaceScreen
+from ddtree_tui.session import Phase
 from ddtree_tui.widgets.lane_view import LaneView
 from ddtree_tui.widgets.race_result import TextDiff
 from engine.commands import Cancel, Pause, Race, Resume

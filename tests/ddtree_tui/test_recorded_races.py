@@ -27,7 +27,8 @@ from ddtree_tui.screens.pick import PickScreen
 from ddtree_tui.screens.race import RaceScreen
 from ddtree_tui.screens.runs import RunsScreen
 from ddtree_tui.widgets.replay_bar import ReplayBar
-from engine.events import AnyEvent, Failed, Finished, Lane, Noise, Racing, Round, Tokens, encode_event
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Failed, Finished, Lane, Noise, Racing, Round, Tokens
 from engine.recording import Recording, own
 from engine.settings import DecodeSettings
 from engine.trace import read_trace

@@ -15,8 +15,8 @@ from make_recording import loaded
 from ddtree_tui import recorder as recorder_module
 from ddtree_tui.export.run_events import run_events
 from ddtree_tui.recorder import Recorder
-from ddtree_tui.run import Session
 from ddtree_tui.runs_folder import SUFFIX, new_path, paths_of, recorded_runs, remove_oldest
+from ddtree_tui.session import Session
 from engine import recording as recording_module
 from engine.detectors.found import found
 from engine.events import AnyEvent, Divergence, Failed, Finding, Loading, MemoryUse, Prefilled, Round, Tokens

@@ -9,7 +9,8 @@ import pytest
 from make_recording import conversation
 
 from ddtree_tui.screenshots import SCENES, how_telling, main
-from engine.events import Round, encode_event
+from engine.event_lines import encode_event
+from engine.events import Round
 
 
 def test_scenes_cover_what_is_asked_for() -> None:

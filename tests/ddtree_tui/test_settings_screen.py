@@ -14,11 +14,11 @@ from textual.widgets import Input
 
 from ddtree_tui import model_choices
 from ddtree_tui.recent import RecentPair, remember
-from ddtree_tui.run import Phase
 from ddtree_tui.screens.confirm import ConfirmScreen
 from ddtree_tui.screens.picker import PickerScreen
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.settings import PICKED, SettingsScreen
+from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import SETTINGS, Since
 from ddtree_tui.widgets.setting_row import SettingValue
 from engine.commands import Set

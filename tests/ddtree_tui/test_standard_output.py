@@ -11,7 +11,7 @@ import pytest
 from make_recording import conversation
 
 from ddtree_tui import exit_codes
-from engine.events import encode_event
+from engine.event_lines import encode_event
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("--help", "--version", "models", "config --path", "config --print", "stats RUN")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from make_recording import conversation
 
-from engine.events import encode_event
+from engine.event_lines import encode_event
 
 CTRL_Q = b"\x11"
 FIRST_SCREEN_SECONDS = 1.0

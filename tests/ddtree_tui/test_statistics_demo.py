@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.statistics.scope import Scope
 from engine import generate, load_pair
 from engine.events import Finished, Round

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from make_recording import Recording, conversation, loaded
 
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.statistics.report import Report
 from ddtree_tui.statistics.scope import Scope
 from engine.events import Floor, Loaded, MemoryUse, Round

@@ -10,7 +10,7 @@ from make_recording import Recording
 
 from ddtree_tui.cli import main
 from ddtree_tui.panels.arrangement import PANELS
-from engine.events import encode_event
+from engine.event_lines import encode_event
 from engine.settings import DecodeSettings
 
 

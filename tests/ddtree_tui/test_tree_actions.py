@@ -9,7 +9,7 @@ from scripted_engine import ScriptedEngine
 
 from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT
 from ddtree_tui.glyphs import State
-from ddtree_tui.run import Phase
+from ddtree_tui.session import Phase
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.node_detail import NOT_IN_RECORDING, NOT_RECORDED
 from engine.commands import Cancel, Set

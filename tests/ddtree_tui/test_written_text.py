@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make_recording import END_THINK, IM_END, VOCABULARY, token_id
-from test_run import full_vocabulary, prefilled
+from test_answers_and_rounds import full_vocabulary, prefilled
 
 from ddtree_tui.answer_text import AR, BONUS, FIRST, PREFILL, AnswerText
 from ddtree_tui.escape import escape

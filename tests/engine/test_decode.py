@@ -11,7 +11,8 @@ from engine.control import Control
 from engine.ddtree import DraftTree, assert_prefix_closed
 from engine.decode import generate
 from engine.errors import EngineError
-from engine.events import Finished, Prefilled, Round, Tokens, decode_event, encode_event
+from engine.event_lines import decode_event, encode_event
+from engine.events import Finished, Prefilled, Round, Tokens
 from engine.pair import Pair
 from engine.session import Session
 

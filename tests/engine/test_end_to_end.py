@@ -16,7 +16,8 @@ import pytest
 from ddtree_tui import exit_codes
 from ddtree_tui.engine_process import EngineProcess
 from engine.commands import Cancel, Generate, Load, Pause, Resume, Set, Step
-from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round, decode_event
+from engine.event_lines import decode_event
+from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, Prefilled, Round
 from engine.settings import DecodeSettings, LoadSettings, Message
 from engine.trace import read_trace
 

@@ -7,6 +7,7 @@ import pytest
 
 from engine.errors import EngineError
 from engine.event_check import check_event
+from engine.event_lines import decode_event, encode_event
 from engine.events import (
     MAX_NODES,
     AnyEvent,
@@ -21,8 +22,6 @@ from engine.events import (
     StageTimes,
     TargetRows,
     Tokens,
-    decode_event,
-    encode_event,
 )
 from engine.settings import MAX_LANES, DecodeSettings
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from engine.errors import EngineError
+from engine.event_lines import decode_event, encode_event
 from engine.events import (
     AnyEvent,
     Failed,
@@ -16,8 +17,6 @@ from engine.events import (
     StageTimes,
     TargetRows,
     Tokens,
-    decode_event,
-    encode_event,
 )
 from engine.settings import DecodeSettings
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from tiny_models import FAMILIES, tiny_pair
 
-from engine.events import Floor, Loaded, ModelInfo, decode_event, encode_event
+from engine.event_lines import decode_event, encode_event
+from engine.events import Floor, Loaded, ModelInfo
 from engine.floor import bytes_read, copy_bandwidth, measure_floor
 from engine.pair import Pair
 from engine.worker import with_floor

@@ -14,7 +14,8 @@ from tiny_folders import LAYERS, MASK_ID, VOCAB_SIZE, drafter_dict, write_drafte
 
 from engine.decode import generate
 from engine.errors import EngineError
-from engine.events import Finished, Loading, Prefilled, decode_event, encode_event
+from engine.event_lines import decode_event, encode_event
+from engine.events import Finished, Loading, Prefilled
 from engine.load import STAGES, load_pair
 from engine.pair import Pair
 from engine.presets import PRESETS, Preset

@@ -19,7 +19,8 @@ from engine import quantization
 from engine.checkpoint import Checkpoint
 from engine.decode import generate
 from engine.errors import EngineError
-from engine.events import Finished, decode_event, encode_event
+from engine.event_lines import decode_event, encode_event
+from engine.events import Finished
 from engine.load import load_pair
 from engine.model_shape import Weights, target_shape
 from engine.pair import Pair

@@ -15,7 +15,8 @@ from tiny_models import tiny_pair
 from engine import race as race_module
 from engine.control import Control
 from engine.errors import EngineError
-from engine.events import Finished, Lane, Prefilled, Round, decode_event, encode_event
+from engine.event_lines import decode_event, encode_event
+from engine.events import Finished, Lane, Prefilled, Round
 from engine.load import load_pair
 from engine.pair import Pair
 from engine.presets import demo_folder

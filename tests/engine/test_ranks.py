@@ -26,7 +26,8 @@ from engine import ranks as ranks_module
 from engine.commands import Cancel, Generate, Load, Pause, Step
 from engine.decode import generate
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, decode_event
+from engine.event_lines import decode_event
+from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round
 from engine.ranks import check_shares, join
 from engine.settings import DecodeSettings, LoadSettings, Message
 

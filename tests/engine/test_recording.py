@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from engine import recording as recording_module
 from engine.blocks import encode_block, find_blocks, read_block
 from engine.errors import EngineError
+from engine.event_lines import decode_event
 from engine.events import (
     AnyEvent,
     Candidates,
@@ -32,7 +33,6 @@ from engine.events import (
     StageTimes,
     TargetRows,
     Tokens,
-    decode_event,
 )
 from engine.recording import BLOCK_ROUNDS, Announced, Recording, RunWriter, ids_of
 from engine.settings import DecodeSettings

@@ -8,17 +8,8 @@ from hypothesis import strategies as st
 
 from engine import trace as trace_module
 from engine.errors import EngineError
-from engine.events import (
-    AnyEvent,
-    Failed,
-    Finished,
-    Loaded,
-    Loading,
-    ModelInfo,
-    StageTimes,
-    Tokens,
-    encode_event,
-)
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Failed, Finished, Loaded, Loading, ModelInfo, StageTimes, Tokens
 from engine.trace import TraceWriter, check_trace, read_trace
 
 LOADED = Loaded(

@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 from engine.commands import Generate, Load, MeasureFloor, MeasureMemory, MeasureNoise, decode_command
+from engine.event_lines import encode_event
 from engine.events import (
     AnyEvent,
     Failed,
@@ -30,7 +31,6 @@ from engine.events import (
     Round,
     StageTimes,
     TargetRows,
-    encode_event,
 )
 from engine.settings import DecodeSettings
 

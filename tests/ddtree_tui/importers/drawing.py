@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.doctor.of_run import report_of, rows_of
 from ddtree_tui.draft_shape import ROOT, DraftShape
 from ddtree_tui.export.graph import graphml, tree_graph
@@ -14,7 +15,7 @@ from ddtree_tui.graphics import Graphics
 from ddtree_tui.minimap import minimap
 from ddtree_tui.node_facts import facts_of
 from ddtree_tui.panels.arrangement import arrange
-from ddtree_tui.run import Answer, Session
+from ddtree_tui.session import Session
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.statistics.tables import tables_text
 from ddtree_tui.transcript_lines import TranscriptLines

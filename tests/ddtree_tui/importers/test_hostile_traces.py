@@ -18,10 +18,11 @@ from samples import plain
 from ddtree_tui.cli import main
 from ddtree_tui.importers.answer import events_of
 from ddtree_tui.importers.plain import read_plain
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from engine.blocks import encode_block
 from engine.errors import EngineError
-from engine.events import Candidates, Divergence, MemoryUse, Miss, Round, TargetRows, encode_event
+from engine.event_lines import encode_event
+from engine.events import Candidates, Divergence, MemoryUse, Miss, Round, TargetRows
 from engine.trace import MAX_LINE_BYTES, read_trace
 
 TRACE_KINDS = {"bad_trace", "trace_read", "trace_version"}

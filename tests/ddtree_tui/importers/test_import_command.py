@@ -21,7 +21,7 @@ from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.export.page import run_page
 from ddtree_tui.narration import Narrator
 from ddtree_tui.node_facts import facts_of
-from ddtree_tui.run import Session
+from ddtree_tui.session import Session
 from ddtree_tui.transcript_lines import TranscriptLines
 from ddtree_tui.widgets.node_detail import detail_lines
 from ddtree_tui.written_text import Writing

@@ -20,7 +20,8 @@ from ddtree_tui.importers.reference import read_reference
 from ddtree_tui.importers.sglang import read_sglang
 from ddtree_tui.importers.vllm import in_step, read_vllm
 from engine.errors import EngineError
-from engine.events import UNKNOWN_ID, AnyEvent, Finished, Loaded, Prefilled, Round, Tokens, encode_event
+from engine.event_lines import encode_event
+from engine.events import UNKNOWN_ID, AnyEvent, Finished, Loaded, Prefilled, Round, Tokens
 from engine.recording import checked_event
 
 U = UNKNOWN_ID

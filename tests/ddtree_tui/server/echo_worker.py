@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory, Quit, decode_command
+from engine.event_lines import encode_event
 from engine.events import (
     AnyEvent,
     Candidates,
@@ -35,7 +36,6 @@ from engine.events import (
     StageTimes,
     TargetRows,
     Tokens,
-    encode_event,
 )
 from engine.text_stream import TextStream
 

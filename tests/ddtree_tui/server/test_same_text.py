@@ -10,7 +10,8 @@ import pytest
 from playing import ask, playing
 
 from engine.commands import Generate
-from engine.events import Finished, Prefilled, decode_event
+from engine.event_lines import decode_event
+from engine.events import Finished, Prefilled
 from engine.settings import DecodeSettings
 
 PROMPT = "Tell me a story about a fox and a lantern."

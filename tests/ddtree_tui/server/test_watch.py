@@ -12,7 +12,8 @@ from ddtree_tui.server import watch as watch_module
 from ddtree_tui.server.run import Run
 from ddtree_tui.server.watch import Viewer, Watch
 from engine.commands import Generate
-from engine.events import AnyEvent, Finished, Nodes, Round, StageTimes, TargetRows, Tokens, decode_event
+from engine.event_lines import decode_event
+from engine.events import AnyEvent, Finished, Nodes, Round, StageTimes, TargetRows, Tokens
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
 

@@ -10,8 +10,9 @@ from make_recording import END_THINK, IM_END, VOCABULARY, Recording, conversatio
 
 from ddtree_tui.answer_text import PREFILL, AnswerText
 from ddtree_tui.labels import Labels
-from ddtree_tui.run import Phase, Session, Viewpoint
+from ddtree_tui.session import Phase, Session
 from ddtree_tui.transcript_lines import ending
+from ddtree_tui.viewpoint import Viewpoint
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Failed, Finished, Prefilled, Round, StageTimes, Tokens
 from engine.packed import PackedRounds

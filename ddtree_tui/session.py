@@ -5,20 +5,15 @@ Nothing here draws, waits or talks to the engine; the app, the replay and the te
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import overload
 
-from ddtree_tui.alarm import alarm
+from ddtree_tui.answer import Answer
 from ddtree_tui.answer_text import PREFILL, AnswerText, origins_of
 from ddtree_tui.conversation import last_prompt
 from ddtree_tui.labels import Labels
 from ddtree_tui.overview import Overview
-from ddtree_tui.statistics.collected import Collected
+from ddtree_tui.session_rounds import SessionRounds
 from ddtree_tui.statistics.session import SessionStatistics
-from ddtree_tui.statistics.speed import RECENT_MS, per_second
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.diagnosis.ranking import begins_answer
 from engine.events import (
@@ -34,10 +29,8 @@ from engine.events import (
     MemoryUse,
     Prefilled,
     Round,
-    StageTimes,
     Tokens,
 )
-from engine.packed import PackedRounds
 from engine.settings import DecodeSettings, Message
 
 
@@ -48,111 +41,6 @@ class Phase(Enum):
     READY = "ready"
     RUNNING = "running"
     BROKEN = "broken"
-
-
-@dataclass
-class Answer:
-    """One answer under way or over.
-
-    Attributes:
-        prompt: the user's last message; known before the engine starts on it.
-        first_round: where its rounds begin in ``Session.rounds``.
-        checking: how far the oracle is, while it compares.
-        hybrid: whether the target has recurrent layers, which naive verification gets wrong.
-        loaded, vocabulary, labels: of the pair that wrote it; another one may be loaded by now.
-    """
-
-    prompt: str
-    settings: DecodeSettings
-    first_round: int
-    rounds: PackedRounds = field(default_factory=PackedRounds)
-    statistics: Collected = field(default_factory=Collected)
-    divergences: list[Divergence] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    checked: Checked | None = None
-    checking: Checking | None = None
-    prefilled: Prefilled | None = None
-    text: AnswerText | None = None
-    finished: Finished | None = None
-    failed: Failed | None = None
-    hybrid: bool = True
-    loaded: Loaded | None = None
-    vocabulary: SeenVocabulary = field(default_factory=SeenVocabulary)
-    labels: Labels = field(default_factory=lambda: Labels(SeenVocabulary()))
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing more will come."""
-        return self.finished is not None or self.failed is not None
-
-    @property
-    def alarm(self) -> str:
-        """What is wrong with it on purpose, as it is shown; empty for an answer like any other."""
-        return alarm(self.settings, self.hybrid)
-
-    @property
-    def round_count(self) -> int:
-        """How many rounds it took; of an imported one maybe known by number alone."""
-        return len(self.rounds) or (self.finished.rounds if self.finished else 0)
-
-    @property
-    def imported(self) -> bool:
-        """Whether another system wrote it, which may not say all of it."""
-        return self.prefilled is not None and self.prefilled.source is not None
-
-    @property
-    def wrong(self) -> bool:
-        """Whether it is wrong on purpose."""
-        return bool(self.alarm)
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the answer so far, the prefill's included."""
-        if self.finished:
-            return self.finished.tokens
-        return self.statistics.acceptance.tokens + (self.prefilled is not None)
-
-    def recent_tokens_per_second(self, upto: int) -> float:
-        """Speed over the last second of decoding before and with round ``upto``."""
-        tokens, ms = 0, 0.0
-        for index in range(min(upto, len(self.rounds) - 1), -1, -1):
-            summary = self.rounds.summaries[index]
-            if not summary.ms:  # unknown
-                continue
-            tokens += summary.acceptance_length
-            ms += summary.ms
-            if ms >= RECENT_MS:
-                break
-        return per_second(tokens, ms)
-
-
-class SessionRounds(Sequence[tuple[Answer, Round]]):
-    """The rounds of all answers behind one another, each with its answer.
-
-    To iterate unpacks every round: what needs all of them takes ``Answer.rounds.summaries`` instead.
-    """
-
-    def __init__(self, answers: list[Answer]) -> None:
-        self._answers = answers
-
-    def __len__(self) -> int:
-        return self._answers[-1].first_round + len(self._answers[-1].rounds) if self._answers else 0
-
-    def place(self, index: int) -> tuple[Answer, int]:
-        """The answer a round is of, and its number there."""
-        index = range(len(self))[index]
-        answer = self._answers[bisect_right(self._answers, index, key=lambda a: a.first_round) - 1]
-        return answer, index - answer.first_round
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[Answer, Round]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[tuple[Answer, Round]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[Answer, Round] | list[tuple[Answer, Round]]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        answer, number = self.place(index)
-        return answer, answer.rounds[number]
 
 
 class Session:
@@ -364,50 +252,3 @@ class Session:
             answer.failed = event
         self.failed = event
         self.phase = Phase.READY if self.loaded else Phase.BROKEN
-
-
-class Viewpoint:
-    """Which round is shown: the newest while following, else the one the user chose.
-
-    Attributes:
-        why: what is special about the chosen one, if something is.
-    """
-
-    def __init__(self) -> None:
-        self.following = True
-        self.why = ""
-        self._chosen = 0
-
-    def index(self, count: int) -> int | None:
-        """The shown round among ``count`` rounds; None when there is none."""
-        if not count:
-            return None
-        return count - 1 if self.following else min(self._chosen, count - 1)
-
-    def choose(self, index: int, count: int, why: str = "") -> None:
-        """Show one round and stay on it."""
-        if count:
-            self.why = why
-            self._chosen = max(0, min(index, count - 1))
-            self.following = False
-
-    def move(self, by: int, count: int) -> None:
-        """Step back or forth; a step forth onto the newest round follows again."""
-        shown = self.index(count)
-        if shown is None:
-            return
-        if by > 0 and shown + by >= count - 1:
-            self.following = True
-        else:
-            self.choose(shown + by, count)
-
-    def follow(self) -> None:
-        """Show the newest round again, and every one that comes."""
-        self.following = True
-
-
-def stage_ms(times: StageTimes, stage: str) -> float:
-    """Milliseconds of a stage, by its name."""
-    value = getattr(times, stage)
-    assert isinstance(value, float)
-    return value
