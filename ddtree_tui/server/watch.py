@@ -17,12 +17,13 @@ import msgspec
 
 from ddtree_tui.server.run import Run
 from engine.event_lines import encode_event
-from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round
+from engine.events import AnyEvent, Failed, Finished, Loaded, Prefilled, Round, Tokens
 
 VIEWER_BYTES = 4 * 2**20
 """Of events that wait for one viewer; beyond, its rounds are summed up."""
 MOST_VIEWER_BYTES = 32 * VIEWER_BYTES
 """Beyond, the viewer is let go."""
+_KEPT = (Tokens, Finished, Failed)
 MAX_VIEWERS = 32
 MAX_REQUESTS = 1000
 """So many are kept at most: what is known of each takes memory too, however few its events."""
@@ -33,7 +34,8 @@ class Watched:
     """A request and its events so far.
 
     Attributes:
-        events: JSON lines without line breaks; the first ones alone where there were too many for the room.
+        events: each by its number, as a JSON line without line break. Where there were too many for the room
+            it is the first ones, and of the others what spells tokens and what ends the answer.
         count: how many events there were.
         state: ``running``, or how it ended: ``stop``, ``length``, ``cancelled`` or ``failed``.
     """
@@ -42,7 +44,7 @@ class Watched:
     kind: str
     started: float
     settings: dict[str, Any]
-    events: list[bytes] = field(default_factory=list)
+    events: list[tuple[int, bytes]] = field(default_factory=list)
     count: int = 0
     size: int = 0
     state: str = "running"
@@ -51,11 +53,14 @@ class Watched:
     prompt_tokens: int = 0
 
     def add(self, event: AnyEvent, line: bytes, limit: int) -> None:
-        """Take in an event; its line is kept while all of them fit into ``limit`` bytes."""
+        """Take in an event; its line is kept while all of them fit into ``limit`` bytes, and what the others
+        cannot be read without while it fits into as much again."""
+        number, size = self.count, self.size + len(line)
         self.count += 1
-        if self.size + len(line) <= limit and len(self.events) == self.count - 1:
-            self.events.append(line)
-            self.size += len(line)
+        whole = size <= limit and len(self.events) == number
+        if whole or (isinstance(event, _KEPT) and size <= 2 * limit):
+            self.events.append((number, line))
+            self.size = size
         match event:
             case Prefilled():
                 self.prompt_tokens, self.tokens = len(event.prompt_ids), 1
@@ -130,10 +135,11 @@ class Viewer:
             self._append((request, number, line))
         self._news.set()
 
-    def replay(self, request: str | None, lines: Sequence[bytes]) -> None:
-        """Events that were before."""
-        for number, line in enumerate(lines):
-            self._append((request, number, line))
+    def replay(self, request: str | None, events: Sequence[tuple[int, bytes]], first: int = 0) -> None:
+        """Events that were before, from number ``first`` on."""
+        for number, line in events:
+            if number >= first:
+                self._append((request, number, line))
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -216,14 +222,15 @@ class Watch:
         for viewer in self._viewers:
             viewer.put(watched, number, event, line)
 
-    def join(self, only: str | None = None) -> Viewer:
-        """A new viewer: of the request under way and all that follow, or of one alone, from its beginning."""
+    def join(self, only: str | None = None, first: int = 0) -> Viewer:
+        """A new viewer: of the request under way and all that follow, or of one alone; from its event
+        ``first`` on."""
         viewer = Viewer(only)
         if self.loaded is not None:
-            viewer.replay(None, [self.loaded])
+            viewer.replay(None, [(0, self.loaded)])
         for watched in self._requests.values():
             if only == watched.id or (only is None and watched.state == "running"):
-                viewer.replay(watched.id, watched.events)
+                viewer.replay(watched.id, watched.events, first)
                 viewer.ended = watched.state != "running"
         self._viewers.add(viewer)
         return viewer

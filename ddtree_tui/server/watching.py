@@ -31,13 +31,14 @@ def watch_routes(service: Service) -> APIRouter:
     )
     async def events(
         request: Annotated[str | None, Query(description="of this request alone, from its beginning")] = None,
+        first: Annotated[int, Query(description="not before its event of this number", ge=0)] = 0,
     ) -> Response:
         service.check_open()  # who comes back at the end of a stream would keep the server from ending
         if request is not None:
             _find(request)
         if watch.viewers >= MAX_VIEWERS:
             raise ApiError(429, f"{MAX_VIEWERS} viewers watch already.", code="too_many_viewers")
-        viewer = watch.join(request)
+        viewer = watch.join(request, first if request is not None else 0)
         patience = service.options.limits.idle_seconds
         return EventStream(_frames(viewer), patience, lambda: watch.leave(viewer))
 
@@ -57,7 +58,8 @@ def watch_routes(service: Service) -> APIRouter:
         summary="The events of one request so far, as a trace that ddtree-tui replay reads",
     )
     async def request_events(request: str) -> Response:
-        lines = [*([watch.loaded] if watch.loaded is not None else []), *_find(request).events]
+        lines = [*([watch.loaded] if watch.loaded is not None else [])]
+        lines += [line for _, line in _find(request).events]
         return Response(b"".join(line + b"\n" for line in lines), media_type=_LINES)
 
     def _find(name: str) -> Watched:

@@ -12,7 +12,7 @@ from ddtree_tui.server import watch as watch_module
 from ddtree_tui.server.run import Run
 from ddtree_tui.server.watch import Viewer, Watch
 from engine.commands import Generate
-from engine.event_lines import decode_event
+from engine.event_lines import decode_event, encode_event
 from engine.events import AnyEvent, Finished, Nodes, Round, StageTimes, TargetRows, Tokens
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
@@ -115,7 +115,7 @@ async def test_a_slow_viewer_gets_summaries_and_can_fetch_the_rest(monkeypatch):
     assert whole[-1]["event"]["type"] == "finished"
     assert whole[-1]["seq"] == 101
     found = watch.find("a")
-    assert [decode_event(line) for line in found.events] == events
+    assert [(number, decode_event(line)) for number, line in found.events] == [*enumerate(events)]
 
 
 async def test_the_summary_of_an_answer_under_way_comes_once_the_viewer_has_caught_up(monkeypatch):
@@ -157,9 +157,30 @@ def test_memory_is_bounded():
     play(watch, "long", rounds=500)
     (long,) = watch.requests()
     assert long.count == 502
-    assert long.size <= 20_000
+    assert long.size <= 20_000 + len(encode_event(FINISHED))
     assert long.summary()["events_kept"] == len(long.events) < 502
     assert long.state == "stop"
+    assert long.events[-1] == (
+        501,
+        encode_event(FINISHED),
+    )  # with the text, which could not be read otherwise
+    assert [number for number, _ in long.events[:-1]] == [*range(len(long.events) - 1)]
+
+
+async def test_a_viewer_can_go_on_where_it_was_and_learns_how_tokens_are_spelled():
+    watch = Watch(5_000)
+    under_way = run("a")
+    watch.begin(under_way)
+    for index in range(50):
+        watch.take(Tokens(pieces={str(index): "a"}), under_way)
+        watch.take(round_(index), under_way)
+    kept = len(watch.find("a").events)
+    assert 50 < kept < 100
+    got = await seen(watch.join("a", 7))
+    assert got[0]["seq"] == 7
+    numbers = [each["seq"] for each in got]
+    assert numbers == sorted(numbers)
+    assert [each["seq"] for each in got if each["event"]["type"] == "tokens"] == [*range(8, 100, 2)]
 
 
 def test_requests_are_few_however_small(monkeypatch):
