@@ -58,6 +58,7 @@ class Controller(SessionShowing):
         steward: looks after races.
         listener: is told of every event once it is taken in.
         notices: sentences to be shown in passing; whoever shows them takes them out.
+        place: where the engine is, unless it is here.
     """
 
     def __init__(
@@ -87,8 +88,18 @@ class Controller(SessionShowing):
         self._one_round = False
         self._problems: list[Problem] = []
         self.notices: list[str] = []
+        self.place = ""
 
     # What is going on
+
+    def offers(self, name: str) -> bool:
+        """Whether that setting can be changed here."""
+        return True
+
+    @property
+    def checks(self) -> bool:
+        """Whether answers can be compared here with what the target alone writes."""
+        return self._engine is not None
 
     @property
     def load(self) -> LoadSettings:
@@ -228,7 +239,7 @@ class Controller(SessionShowing):
         if self.session.phase is Phase.LOADING:
             self.waiting, self._one_round = prompt, one_round
             return True
-        before = [*self._system_messages(), *self.session.messages()]
+        before = [*self._system_messages(), *self._conversation()]
         messages: list[Message] = [*before, {"role": "user", "content": prompt}]
         try:
             self.settings.check()
@@ -245,6 +256,9 @@ class Controller(SessionShowing):
         if one_round:
             self.step()
         return True
+
+    def _conversation(self) -> list[Message]:
+        return self.session.messages()
 
     def _system_messages(self) -> list[Message]:
         return [{"role": "system", "content": self.system}] if self.system else []

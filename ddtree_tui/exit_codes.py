@@ -32,7 +32,7 @@ _MODEL_KINDS = frozenset({"bad_template"})
 """Found out when the first prompt is there, and yet a matter of the model's files."""
 _REMOTE_KINDS = frozenset(
     {"remote_unreachable", "remote_key", "remote_moved", "remote_busy", "remote_refused", "remote_answer"}
-    | {"remote_lost"}
+    | {"remote_missing", "remote_lost"}
 )
 _TRACE_KINDS = frozenset(
     {"trace_read", "trace_write", "trace_version", "bad_trace", "export", "output", "import"}

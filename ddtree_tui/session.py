@@ -5,6 +5,7 @@ Nothing here draws, waits or talks to the engine; the app, the replay and the te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 from ddtree_tui.answer import Answer
@@ -150,10 +151,14 @@ class Session:
         self.statistics.forget_answers()
         self.overview = Overview()
 
-    def messages(self) -> list[Message]:
-        """The conversation so far, as the engine takes it; answers that failed are not part of it."""
+    def messages(self, answers: Sequence[Answer] | None = None) -> list[Message]:
+        """The conversation so far, as the engine takes it; answers that failed are not part of it.
+
+        Args:
+            answers: those that it is of; None is all.
+        """
         messages: list[Message] = []
-        for answer in self.answers:
+        for answer in self.answers if answers is None else answers:
             if answer.finished is None:
                 continue
             messages.append({"role": "user", "content": answer.prompt})

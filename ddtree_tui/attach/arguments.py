@@ -39,4 +39,6 @@ def attach_options(given: dict[str, Any]) -> AttachOptions:
             "The API key is empty, or has characters that no key has.",
             f"Give the server's with --api-key, or in {KEY_VARIABLE}.",
         )
+    if given.get("auto_budget"):
+        raise EngineError("usage", "A server is asked for a budget in nodes.", "Write --budget N.")
     return AttachOptions(read_address(given["url"]), key and key.strip(), given.get("request"))

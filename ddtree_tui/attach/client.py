@@ -11,7 +11,7 @@ import http.client
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -83,12 +83,14 @@ class Client:
         *,
         timeout: float | None = ANSWER_SECONDS,
         line: Line | None = None,
+        also: Collection[int] = (),
     ) -> Reply:
         """Ask, and have what comes read piece by piece; close it, or use it as a context manager.
 
         Args:
             timeout: seconds that may pass without a byte, before the answer begins too; None waits for ever.
             line: what another thread may cut while this one waits.
+            also: statuses beside success with which an answer is no refusal.
 
         Raises:
             EngineError: as ``refusals`` names them; ``remote_lost`` if ``line`` was cut meanwhile.
@@ -111,7 +113,7 @@ class Client:
             connection.close()
             raise lost(self.address, error) if line.cut else unreachable(self.address, error) from error
         reply = Reply(self.address, answer, connection, line)
-        if not 200 <= answer.status < 300:
+        if not 200 <= answer.status < 300 and answer.status not in also:
             with reply:
                 raise refused(self.address, answer.status, reply.headers, reply.beginning(_MOST_REFUSAL))
         return reply

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ddtree_tui.attach.client import Client
 from ddtree_tui.attach.options import AttachOptions
 from ddtree_tui.attach.probe import Server, probe
+from ddtree_tui.attach.remote_controller import RemoteController
+from ddtree_tui.attach.remote_link import RemoteLink
 from ddtree_tui.controller import Controller
 from ddtree_tui.options import AppOptions
 from ddtree_tui.recorder import Recorder
@@ -32,7 +34,19 @@ def _remote(
     recorder: Recorder | None,
 ) -> Controller:
     """This program's server: everything its engine says can be seen."""
-    raise EngineError("remote_answer", f"{client.address} cannot be watched yet.")
+    link = RemoteLink(client, server.models[0], only=attach.request, trace=options.trace, recorder=recorder)
+    if attach.request is not None and attach.request not in {each.id for each in link.requests()}:
+        raise EngineError(
+            "remote_missing",
+            f"{client.address} has no events of a request {attach.request!r}.",
+            "Leave --request away: F11 lists those that there are.",
+        )
+    link.start()
+    controller = RemoteController(options.decode, link, log_path=options.log_path)
+    controller.system = options.system
+    if attach.key is not None and not client.address.secret:
+        controller.notices.append("The API key goes to the server unencrypted: use https:// where you can.")
+    return controller
 
 
 def _plain(options: AppOptions, client: Client, server: Server, recorder: Recorder | None) -> Controller:

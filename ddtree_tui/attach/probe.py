@@ -45,7 +45,7 @@ def _listed(client: Client, path: str) -> list[Any] | None:
     try:
         found = client.get(path)
     except EngineError as error:
-        if error.kind in ("remote_refused", "remote_answer"):
+        if error.kind in ("remote_missing", "remote_refused", "remote_answer"):
             return None
         raise
     data = found.get("data") if isinstance(found, dict) and found.get("object") == "list" else None

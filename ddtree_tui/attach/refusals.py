@@ -1,8 +1,9 @@
 """What a server refused, or what stands between it and us, as sentences for the user.
 
 Kinds: ``remote_unreachable`` (nobody there), ``remote_key`` (not let in), ``remote_moved`` (elsewhere),
-``remote_busy`` (later, maybe), ``remote_refused`` (what was asked for is wrong), ``remote_answer`` (what came
-is not what such a server says), ``remote_lost`` (the connection broke).
+``remote_busy`` (later, maybe), ``remote_missing`` (there is no such thing), ``remote_refused`` (what was
+asked for is wrong), ``remote_answer`` (what came is not what such a server says), ``remote_lost`` (the
+connection broke).
 """
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ def not_understood(address: Address, what: str, detail: str = "") -> EngineError
 
 def refused(address: Address, status: int, headers: Mapping[str, str], body: bytes) -> EngineError:
     """An answer with a status other than success. ``headers``: names in lower case."""
-    words = _words(body)
+    words, code = words_of(body)
     said = f": {words}" if words else "."
-    detail = f"status {status}"
+    detail = f"status {status} {code}".rstrip()
     if 300 <= status < 400:
         place = escape(headers.get("location", "")[:MOST_WORDS])
         return EngineError(
@@ -95,6 +96,8 @@ def refused(address: Address, status: int, headers: Mapping[str, str], body: byt
     if status == 403:
         hint = "Without a key it answers only whoever names it as 127.0.0.1 or localhost."
         return EngineError("remote_key", f"{address} does not let you in{said}", hint, detail)
+    if status == 404:
+        return EngineError("remote_missing", f"{address} knows nothing of it{said}", "", detail)
     if status == 429:
         return EngineError("remote_busy", f"{address} has too much to do{said}", _later(headers), detail)
     if status == 503:
@@ -112,13 +115,15 @@ def _later(headers: Mapping[str, str]) -> str:
     return "Try again later."
 
 
-def _words(body: bytes) -> str:
-    """What the server says about it, from OpenAI's shape or FastAPI's."""
+def words_of(body: bytes) -> tuple[str, str]:
+    """What the server says about it and the code it has for it, from OpenAI's shape or FastAPI's."""
     try:
         found: Any = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return ""
+        return "", ""
+    code = ""
     for name in ("error", "message", "detail"):
         if isinstance(found, dict) and name in found:
+            code = found["code"] if isinstance(found.get("code"), str) else code
             found = found[name]
-    return escape(found[:MOST_WORDS]) if isinstance(found, str) else ""
+    return (escape(found[:MOST_WORDS]) if isinstance(found, str) else ""), escape(code[:MOST_WORDS])
