@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.room import SINK_SCORES
+
 
 def attend(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float | None, sinks: Tensor | None
@@ -36,6 +38,7 @@ def attend_with_sinks(
     """Attention in which each head may also attend to nothing (gpt-oss).
 
     A sink is one more score per head, without a value: weight_ij = exp(s_ij) / (exp(sink) + Σ_j exp(s_ij)).
+    Rows are taken in as many pieces as keep each piece's scores below ``SINK_SCORES``.
 
     Args:
         query: (1, heads, R, d); key and value: (1, kv heads, K, d).
@@ -46,11 +49,15 @@ def attend_with_sinks(
         (1, heads, R, d).
     """
     _, heads, rows, dim = query.shape
+    if rows > (most := max(1, SINK_SCORES // (heads * key.shape[2]))):
+        pieces = zip(torch.split(query, most, 2), torch.split(mask, most, 2), strict=True)
+        attended = [attend_with_sinks(part, key, value, shown, sinks, scaling) for part, shown in pieces]
+        return torch.cat(attended, 2)
     grouped = (1, key.shape[1], heads // key.shape[1])
     scores = query.reshape(*grouped, rows, dim) @ key[:, :, None].transpose(-1, -2) * scaling
     if scores.dtype != torch.float64:
         scores = scores.float()
-    scores = scores.masked_fill(~mask[:, :, None], -torch.inf)
+    scores.masked_fill_(~mask[:, :, None], -torch.inf)
     sink = sinks.to(scores.dtype).reshape(*grouped, 1, 1).expand(*grouped, rows, 1)
     weights = torch.cat((scores, sink), dim=-1).softmax(-1)[..., :-1].to(value.dtype)
     return (weights @ value[:, :, None]).reshape(1, heads, rows, -1)

@@ -255,6 +255,10 @@ _ALL = (
 
 CAUSES: dict[str, Cause] = {cause.name: cause for cause in _ALL}
 
+NOT_CHECKED = "not-checked"
+"""What the finding of a detector that failed has for its cause. It garbles nothing, so it is none of
+``CAUSES``: what the detector looks for is not known."""
+
 
 def check_faults(names: Sequence[str]) -> None:
     """Raise ``EngineError("bad_setting")`` for a fault that does not exist."""

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.room import MAX_PENDING, PREFILL_CHUNK, SPARE_ROWS
+from engine.room import BUCKETS, MAX_PENDING, PREFILL_CHUNK, SINK_SCORES, SPARE_ROWS
+from engine.settings import AUTO_BUDGET
 
 Kind = Literal["full_attention", "sliding_attention", "linear_attention"]
 STATE_BYTES = 4
@@ -17,8 +18,12 @@ STATE_BYTES = 4
 COPIES = 3
 """Of states and windows beside the text's own: of the text up to the next turn, of the text as rounds on the
 device go on from it, and of that before a commit that can be taken back."""
-ROWS = 65
-"""Of a tree of the default budget, for which the memory of rounds is told."""
+TREES = tuple(places for places in BUCKETS if places <= AUTO_BUDGET)
+"""Trees for which the memory of rounds is told: all that ``--budget auto`` may choose among. Rounds on the
+device keep what each needs, as it has a graph of its own."""
+ROWS = sum(budget + 1 for budget in TREES)
+SINK_COPIES = 3
+"""Of the scores of attention with sinks: masked, with the sinks beside them, and as weights."""
 CHUNKS = 3
 """Of features: of the last two chunks of a prompt, and of one that is being taken or handed over."""
 BLOCK = 16
@@ -70,7 +75,8 @@ class ModelShape:
         passing: values that a chunk of a prefill takes at its peak, in the weights' dtype: the outputs of all
             layers, the convolutions' inputs until the commit, what the widest layer makes; of a drafter, the
             features it is handed.
-        passing_wide: the same in float32: the states after the chunk, and a convolution's gathered inputs.
+        passing_wide: the same in float32: the states after the chunk, a convolution's gathered inputs, scores
+            of attention with sinks.
         masked: rows of a prefill's attention masks, which are as wide as the text is long.
         context_length: tokens, at most.
         layer_kinds: one per layer.
@@ -96,7 +102,7 @@ class ModelShape:
         return self.parameters * itemsize
 
     def round_bytes(self, itemsize: int) -> int:
-        """Bytes that rounds of the default budget keep beside weights and caches."""
+        """Bytes that rounds of the budgets in ``TREES`` keep beside weights and caches."""
         return self.kept * itemsize + self.kept_wide * STATE_BYTES
 
     def prefill_bytes(self, context: int, itemsize: int) -> int:
@@ -151,7 +157,7 @@ def target_shape(config: Mapping[str, Any]) -> ModelShape:
     linear = kinds.count("linear_attention")
     delta, window, state = _delta(config) if linear else (0, 0, 0)
     inputs, solution = _pending(config) if linear else (0, 0)
-    logits = (ROWS + BLOCK) * vocab  # the target's, and the drafter's through the same head
+    logits = (ROWS + len(TREES) * BLOCK) * vocab  # the target's, and the drafter's through the same head
     mlps = sum(_mlp(config, family, number) for number in range(len(kinds)))
     passing, gathered = _passing(config, family, inputs)
     embeddings = vocab * hidden * (1 if config["tie_word_embeddings"] else 2)
@@ -164,7 +170,7 @@ def target_shape(config: Mapping[str, Any]) -> ModelShape:
         kept=attentive * per_layer * SPARE_ROWS + linear * (COPIES * window + ROWS * inputs) + logits,
         kept_wide=linear * (COPIES * state + ROWS * solution),
         passing=PREFILL_CHUNK * ((len(kinds) + 1) * hidden + linear * inputs + passing),
-        passing_wide=linear * state + PREFILL_CHUNK * gathered,
+        passing_wide=linear * state + PREFILL_CHUNK * gathered + (_scores(config) if family.sinks else 0),
         masked=PREFILL_CHUNK,
         context_length=config["max_position_embeddings"],
         layer_kinds=kinds,
@@ -261,6 +267,13 @@ def _passing(config: Mapping[str, Any], family: Family, inputs: int) -> tuple[in
         return inputs + values, (2 * config["linear_conv_kernel_dim"] + 1) * inputs
     # What experts make of their rows is little beside their weights.
     return (3 * int(config["intermediate_size"]) if family.experts is None else 0), 0
+
+
+def _scores(config: Mapping[str, Any]) -> int:
+    """Values that attention with sinks holds at a time, of one chunk before the longest text."""
+    heads: int = config["num_attention_heads"]
+    whole = heads * PREFILL_CHUNK * int(config["max_position_embeddings"])
+    return SINK_COPIES * min(whole, SINK_SCORES)
 
 
 def _mlp(config: Mapping[str, Any], family: Family, number: int) -> int:

@@ -10,10 +10,11 @@ from engine.auto_budget import LEVELS, AutoBudget
 from engine.codec import Codec
 from engine.drafter import Drafter
 from engine.events import Finding, Loaded
+from engine.room import BUCKETS
 from engine.rounds import Stages
 from engine.session import Session
 from engine.static.layers import capturable
-from engine.static.runner import BUCKETS, StaticRunner
+from engine.static.runner import StaticRunner
 from engine.target import Target
 
 

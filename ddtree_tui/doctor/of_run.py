@@ -70,6 +70,8 @@ def _rows(report: Report, width: int, awaited: str) -> Iterator[Row]:
                 "quiet",
                 width,
             )
+    for notice in report.notices:
+        yield from wrapped(notice, "warning", width)
     yield Row("", "text")
     for number, cause in enumerate(report.causes, 1):
         follows = f", follows from {cause.follows}" if cause.follows else ""

@@ -144,9 +144,15 @@ def make_report(
         causes=[_cause(one, secrets) for one in diagnosis.causes],
         points_to=[*diagnosis.points_to],
         beside=[*_beside(answers)],
-        notices=[*notices],
+        notices=[*notices, *_not_checked(diagnosis)],
         texts=_texts(answers, lines) if with_text else None,
     )
+
+
+def _not_checked(diagnosis: Diagnosis) -> Iterable[str]:
+    """What detectors that failed leave unknown, once each."""
+    failed = [finding for answer in diagnosis.answers for finding in answer.not_checked]
+    return dict.fromkeys(f"{finding.seen} {finding.why} {finding.todo}" for finding in failed)
 
 
 def _cause(one: Ranked, secrets: Sequence[str]) -> CauseReport:

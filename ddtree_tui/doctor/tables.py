@@ -8,6 +8,7 @@ from typing import Any
 from ddtree_tui.check import text as checked
 from ddtree_tui.doctor.report import AnswerReport, CauseReport, Report
 from ddtree_tui.plural import counted
+from engine.detectors.found import PREFILL
 
 ANSWER_COLUMNS = ("answer", "tokens", "rounds", "acceptance", "tokens/s", "the target alone", "mode ar")
 
@@ -76,6 +77,8 @@ def ar_text(answer: AnswerReport) -> str:
 
 def when(cause: CauseReport) -> str:
     """``defect, first in round 4``."""
+    if cause.evidence.get("stage") == PREFILL:
+        return f"{cause.severity}, in the prefill"
     return cause.severity + ("" if cause.round is None else f", first in round {cause.round}")
 
 

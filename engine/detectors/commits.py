@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from engine.detectors.found import found
-from engine.events import Finding, Round
+from engine.detectors.found import PREFILL, found
+from engine.events import Finding, Prefilled, Round
 from engine.observer import Observation, Observer, Start
 from engine.rounds import RoundResult
 
@@ -28,8 +28,13 @@ class Commits(Observer):
         self._layers = [
             number for number, kind in enumerate(start.pair.target.layer_kinds) if kind == "linear_attention"
         ]
+        self._prefilled = False
         self._rounds = 0
         self._host = not start.pair.on_device
+        return ()
+
+    def prefilled(self, event: Prefilled) -> Iterable[Observation]:
+        self._prefilled = True
         return ()
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Finding]:
@@ -87,6 +92,8 @@ class Commits(Observer):
     def failed(self, error: EngineError) -> Iterable[Observation]:
         if error.kind != "not_finite":
             return ()
+        if not self._prefilled:
+            return [found("not-finite", f"In the prefill: {error.message}", stage=PREFILL)]
         # On the device the states are those of the failed round itself, or of one behind it.
         damaged = [
             layer

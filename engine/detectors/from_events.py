@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.detectors.calibration import Calibration
-from engine.detectors.detector import Detector
+from engine.detectors.detector import AnswerEvent, Detector
+from engine.detectors.found import given_up
 from engine.detectors.prompt import Prompt
 from engine.detectors.speculation import Speculation
 from engine.detectors.text import Text
@@ -26,28 +27,52 @@ DETECTORS: tuple[Callable[[], Detector], ...] = (
 """New ones look at every answer."""
 
 
-def new_detectors() -> list[Detector]:
-    """For one answer."""
-    return [make() for make in DETECTORS]
+class Detectors:
+    """Those of one answer. One that fails is asked no more, and a finding says so."""
+
+    def __init__(self) -> None:
+        self._detectors = [make() for make in DETECTORS]
+
+    def take(self, event: AnswerEvent) -> Iterator[Finding]:
+        """The next event of the answer."""
+        for each in [*self._detectors]:
+            try:
+                yield from each.take(event)
+            except Exception:
+                yield self._without(each)
+
+    def end(self) -> Iterator[Finding]:
+        """No more comes: the answer is over, or was cut short."""
+        for each in [*self._detectors]:
+            try:
+                yield from each.end()
+            except Exception:
+                yield self._without(each)
+
+    def _without(self, failed: Detector) -> Finding:
+        self._detectors.remove(failed)
+        return given_up(failed)
 
 
 def findings(events: Iterable[AnyEvent]) -> list[Finding]:
     """All findings of a run's answers, in the order in which they become certain."""
     known = _Known()
-    detectors: list[Detector] = []
+    detectors: Detectors | None = None
     found: list[Finding] = []
     for event in events:
         if isinstance(event, Loaded | Tokens):
             known.learn(event)
         elif isinstance(event, Prefilled):
-            found += [finding for each in detectors for finding in each.end()]
-            detectors = new_detectors()
-            for each in detectors:
-                for before in known.events():
-                    found += each.take(before)
-        if isinstance(event, Tokens | Prefilled | Round | Finished):
-            found += [finding for each in detectors for finding in each.take(event)]
-    return found + [finding for each in detectors for finding in each.end()]
+            if detectors is not None:
+                found += detectors.end()
+            detectors = Detectors()
+            for before in known.events():
+                found += detectors.take(before)
+        if detectors is not None and isinstance(event, Tokens | Prefilled | Round | Finished):
+            found += detectors.take(event)
+    if detectors is not None:
+        found += detectors.end()
+    return found
 
 
 class _Known:

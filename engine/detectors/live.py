@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from engine.detectors.detector import AnswerEvent
-from engine.detectors.from_events import new_detectors
+from engine.causes import NOT_CHECKED
+from engine.detectors.found import given_up
+from engine.detectors.from_events import Detectors
 from engine.events import Finding, Prefilled, Round
 from engine.observer import Observation, Observer, Start
 
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from engine.rounds import RoundResult
     from engine.static.result import StaticResult
 
-log = logging.getLogger(__name__)
-
 
 class Together(Observer):
     """Several observers as one, which names every cause once an answer: where it shows first.
 
-    One that fails is asked no more: the answer goes on without it, and the log says why.
+    One that fails is asked no more: the answer goes on without it, and a finding says so.
     """
 
     def __init__(self, observers: Sequence[Observer]) -> None:
@@ -54,13 +52,13 @@ class Together(Observer):
             try:
                 answers += self._new(question(each))
             except Exception:
-                log.exception("%s failed and looks no further at this answer", type(each).__name__)
+                answers.append(given_up(each))
                 self._observers.remove(each)
         return answers
 
     def _new(self, observations: Iterable[Observation]) -> Iterator[Observation]:
         for observation in observations:
-            if isinstance(observation, Finding):
+            if isinstance(observation, Finding) and observation.cause != NOT_CHECKED:
                 if observation.cause in self._named:
                     continue
                 self._named.add(observation.cause)
@@ -71,33 +69,28 @@ class FromEvents(Observer):
     """What the events of the answer tell by themselves."""
 
     def __init__(self) -> None:
-        self._detectors = new_detectors()
+        self._detectors = Detectors()
         self._codec: Codec | None = None
         self._spelled: set[int] = set()
 
     def started(self, start: Start) -> Iterator[Observation]:
         self._codec = start.pair.codec
-        yield from self._take(start.pair.info)
+        yield from self._detectors.take(start.pair.info)
 
     def prefilled(self, event: Prefilled) -> Iterator[Observation]:
         # Of a prompt's tokens nobody asks more than whether the first ones are control tokens.
         yield from self._spell(event.prompt_ids[:2])
-        yield from self._take(event)
+        yield from self._detectors.take(event)
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:
         yield from self._spell(event.committed_ids)
-        yield from self._take(event)
+        yield from self._detectors.take(event)
 
     def ending(self, output: list[int]) -> Iterator[Observation]:
-        for each in self._detectors:
-            yield from each.end()
+        yield from self._detectors.end()
 
     def _spell(self, ids: Sequence[int]) -> Iterator[Observation]:
         assert self._codec is not None
         if new := set(ids) - self._spelled:
             self._spelled |= new
-            yield from self._take(self._codec.tokens_event(sorted(new)))
-
-    def _take(self, event: AnswerEvent) -> Iterator[Observation]:
-        for each in self._detectors:
-            yield from each.take(event)
+            yield from self._detectors.take(self._codec.tokens_event(sorted(new)))

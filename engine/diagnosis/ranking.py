@@ -10,20 +10,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from engine.causes import CAUSES, Cause
-from engine.detectors.found import found
+from engine.causes import CAUSES, NOT_CHECKED, Cause
+from engine.detectors.found import PREFILL, found
 from engine.events import AnyEvent, Checked, Divergence, Failed, Finding, Finished, Prefilled
 
-Health = Literal["healthy", "garbled", "slow", "target", "unknown", "unchecked"]
-"""``garbled``: text or prompt are not as they should be. ``slow``: the text is the target's own, drafting is
-worth less than it could. ``target``: the target alone writes the same. ``unknown``: not healthy, and no cause
-is found. ``unchecked``: nothing was seen, and nothing was compared with the target alone."""
+Health = Literal["healthy", "garbled", "at_risk", "slow", "target", "unknown", "unchecked"]
+"""``garbled``: text or prompt are not as they should be. ``at_risk``: what the text is made from is not as it
+should be, and so far the text is the target's own all the same. ``slow``: the text is the target's own,
+drafting is worth less than it could. ``target``: the target alone writes the same. ``unknown``: not healthy,
+and no cause is found. ``unchecked``: nothing was seen, and nothing was compared with the target alone, or a
+detector failed."""
 
 SYMPTOMS = ("calibration", "degenerate-text")
 """What other causes bring about; roots only where there is no other."""
 _SEVERITIES = ("defect", "warning", "note")
 _CHANGES_TEXT = frozenset({"verify", "commit", "model"})
 """Areas whose causes make the text another than the target's own."""
+_BEHIND_TEXT = frozenset(
+    cause.name
+    for cause in CAUSES.values()
+    if cause.area in ("verify", "commit", "drafter") and cause.name != "stop-in-path"
+)
+"""Causes of which the text need not show anything: each token may be the target's own in spite of them."""
 _BRINGS: dict[str, frozenset[str]] = {
     "naive-verify": frozenset({"conv-siblings", "state-during-verify", "wrong-leaf"}),
     "tree-order": frozenset({"path-not-closed", "rope-by-index", "conv-siblings"}),
@@ -60,21 +68,30 @@ class Seen:
         return told or bool(self.differs) or any(one.verdict == "defect" for one in self.divergences)
 
     @property
-    def only_features(self) -> bool:
-        """Whether nothing is wrong but what the drafter is given, which costs speed and no text."""
-        checked = self.checked
+    def text_is_right(self) -> bool:
+        """Whether it was compared and every token is the target's own, whatever the engine holds."""
         return (
-            checked is not None
-            and checked.defects == 0
-            and checked.layer is not None
-            and checked.layer.what == "features"
+            self.checked is not None
+            and self.compared
+            and self.checked.defects == 0
             and not self.differs
             and all(one.verdict != "defect" for one in self.divergences)
         )
 
     @property
+    def only_features(self) -> bool:
+        """Whether nothing is wrong but what the drafter is given, which costs speed and no text."""
+        layer = self.checked.layer if self.checked is not None else None
+        return self.text_is_right and layer is not None and layer.what == "features"
+
+    @property
     def compared(self) -> bool:
         return self.checked is not None and self.checked.verdict != "unchecked"
+
+    @property
+    def not_checked(self) -> tuple[Finding, ...]:
+        """Of detectors that failed."""
+        return tuple(finding for finding in self.findings if finding.cause == NOT_CHECKED)
 
 
 def begins_answer(finding: Finding) -> bool:
@@ -134,6 +151,11 @@ class Ranked:
         """What was seen first."""
         return self.findings[0][1].seen
 
+    @property
+    def in_prefill(self) -> bool:
+        """Whether it shows before the first round."""
+        return self.findings[0][1].evidence.get("stage") == PREFILL
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -167,6 +189,7 @@ def diagnose(answers: Sequence[Seen], general: Iterable[Finding] = ()) -> Diagno
     """
     causes = rank([("pair", finding) for finding in general] + _findings(answers))
     wrong = [answer for answer in answers if answer.wrong]
+    other_text = [answer for answer in wrong if not answer.text_is_right]
     failed = next((answer.failed for answer in answers if answer.failed is not None), None)
     roots = [one for one in causes if not one.follows and one.severity != "note"]
     real = [one for one in roots if one.cause.name not in SYMPTOMS]
@@ -182,20 +205,34 @@ def diagnose(answers: Sequence[Seen], general: Iterable[Finding] = ()) -> Diagno
         )
 
     if real and (explained or not wrong):
-        slow = all(one.cause.area == "drafter" or one.cause.name == "quantised-target" for one in real)
-        return told("slow" if slow else "garbled", _named(real, slow=slow))
+        if all(one.cause.area == "drafter" or one.cause.name == "quantised-target" for one in real):
+            if other_text:
+                return told("garbled", _named("Garbled by", real, f"; {_where(other_text[0])}"))
+            return told("slow", _named("Drafting spoilt by", real))
+        affected = _affected(answers, real)
+        if all(one.cause.name in _BEHIND_TEXT for one in real) and all(one.text_is_right for one in affected):
+            return told("at_risk", _named("Text at risk from", real, _right_so_far(affected)))
+        return told("garbled", _named("Garbled by", real))
+    degenerate = [one for one in roots if one.cause.name == "degenerate-text"]
+    if degenerate and not real and other_text:
+        where = f", and the target alone writes something else: {_where(other_text[0])}"
+        return told("garbled", _named("Garbled by", degenerate, where))
     if wrong:
         beside = f" Also found: {', '.join(one.cause.name for one in roots)}." if roots else ""
         hint = f" The layers point to {' or '.join(points_to)}." if points_to else ""
         return told("unknown", f"Not healthy, cause unknown: {_where(wrong[0])}.{hint}{beside}")
     if failed is not None:
         return told("unknown", f"Not healthy, cause unknown: the run failed. {failed.message}")
-    if roots:
-        if all(one.cause.name == "degenerate-text" for one in roots) and all(one.compared for one in answers):
+    if roots and all(one.compared for one in answers):
+        if len(degenerate) == len(roots):
             return told(
                 "target",
                 f"The target's own doing: {roots[0].cause.title}, and the target alone writes the same.",
             )
+        also = ", and the text degenerates as that of the target alone does" if degenerate else ""
+        only = [one for one in roots if one not in degenerate]
+        return told("slow", _named("Drafting spoilt by", only, f"; nothing is found that explains it{also}"))
+    if roots:
         return told("unknown", f"Not healthy, cause unknown: {_sentence_end(roots[0])}.")
     return told(*_clean(answers))
 
@@ -261,16 +298,26 @@ def _findings(answers: Sequence[Seen]) -> list[tuple[str, Finding]]:
     return collected
 
 
-def _named(roots: Sequence[Ranked], *, slow: bool) -> str:
-    head = "Drafting spoilt by" if slow else "Garbled by"
-    if len(roots) == 1:
-        return f"{head} {roots[0].cause.name}: {_sentence_end(roots[0])}."
+def _affected(answers: Sequence[Seen], causes: Sequence[Ranked]) -> list[Seen]:
+    """Answers in which one of the causes was seen, or which are not what they should be."""
+    names = {name for one in causes for name, _ in one.findings}
+    return [answer for answer in answers if answer.wrong or answer.name in names]
+
+
+def _right_so_far(answers: Sequence[Seen]) -> str:
+    compared = sum(one.checked.compared for one in answers if one.checked is not None)
+    return f"; so far the text is the target's own at all {compared} positions compared"
+
+
+def _named(head: str, roots: Sequence[Ranked], end: str = "") -> str:
     names = [one.cause.name for one in roots]
-    told = "; ".join(_sentence_end(one) for one in roots)
-    return f"{head} {', '.join(names[:-1])} and {names[-1]}: {told}."
+    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"{head} {listed}: {'; '.join(_sentence_end(one) for one in roots)}{end}."
 
 
 def _sentence_end(one: Ranked) -> str:
+    if one.in_prefill:
+        return f"{one.cause.title}, in the prefill already"
     when = "" if one.round is None else f", first in round {one.round + 1}"
     return f"{one.cause.title}{when}"
 
@@ -322,6 +369,9 @@ def _pointed_to(wrong: Sequence[Seen]) -> tuple[str, ...]:
 
 def _clean(answers: Sequence[Seen]) -> tuple[Health, str]:
     """Nothing was found; whether that is worth anything."""
+    if failed := [finding for answer in answers for finding in answer.not_checked]:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        return "unchecked", f"Nothing wrong is seen, but not all was looked at{more}: {failed[0].seen}"
     compared = [answer for answer in answers if answer.compared]
     if not answers or len(compared) < len(answers):
         reason = next(

@@ -19,11 +19,11 @@ from engine.detail import TopRows, top_rows
 from engine.events import StageTimes
 from engine.kernels.record import DRAFTER
 from engine.merged import merge_all
-from engine.room import MAX_PENDING, SPARE_ROWS
+from engine.room import BUCKETS, MAX_PENDING, SPARE_ROWS
 from engine.rounds import not_finite
 from engine.sampling import Sampler
 from engine.session import Session
-from engine.settings import MAX_BUDGET, DecodeSettings
+from engine.settings import DecodeSettings
 from engine.static.cache import StaticCache
 from engine.static.drafter import StaticDrafter
 from engine.static.record import Record
@@ -32,7 +32,6 @@ from engine.static.round import Bucket, StaticRound
 from engine.static.state import StaticState
 
 STAGES = ("draft", "build", "verify", "walk", "commit")
-BUCKETS = (16, 32, 64, 128, 256, 512, MAX_BUDGET)
 
 
 def bucket_of(budget: int) -> int:

@@ -83,7 +83,7 @@ def observers(settings: DecodeSettings) -> list[Observer]:
         assert isinstance(together, Together)
         for observer in together._observers:
             if isinstance(observer, FromEvents) and EACH:
-                for detector in observer._detectors:
+                for detector in observer._detectors._detectors:
                     name = f"  {type(detector).__name__}"
                     single.add(name)
                     detector.take = timed(detector.take, name)  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from engine.ddtree import DraftTree, assert_prefix_closed
 from engine.decode import generate
 from engine.errors import EngineError
 from engine.event_lines import decode_event, encode_event
-from engine.events import Finished, Prefilled, Round, Tokens
+from engine.events import Finding, Finished, Prefilled, Round, Tokens
 from engine.pair import Pair
 from engine.session import Session
 
@@ -362,10 +362,14 @@ def test_a_pair_decodes_one_answer_at_a_time(drafted: Pair) -> None:
 def test_nan_logits_of_the_prompt_end_the_run(drafted: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     prefill = Session.prefill
     monkeypatch.setattr(Session, "prefill", lambda *a: (chunk * float("nan") for chunk in prefill(*a)))
+    events: list[Any] = []
     with pytest.raises(EngineError, match="target") as caught:
-        run(drafted)
+        events += generate(drafted, PROMPT)
     assert caught.value.kind == "not_finite"
     assert drafted.session.ids == []
+    (finding,) = [event for event in events if isinstance(event, Finding)]
+    assert (finding.cause, finding.round) == ("not-finite", None)
+    assert finding.seen.startswith("In the prefill: ")
 
 
 @pytest.mark.parametrize("which", ["target", "drafter"])

@@ -9,12 +9,12 @@ from tiny_folders import drafter_dict
 from tiny_models import FAMILIES, tiny_config, tiny_drafter, tiny_model, tiny_pair
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
-from engine import published
+from engine import attention, model_shape, published
 from engine.cache import KeyValueRows
 from engine.decode import generate
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig
-from engine.model_shape import CHUNKS, drafter_shape, target_shape
+from engine.model_shape import BLOCK, CHUNKS, TREES, drafter_shape, target_shape
 from engine.pair import Pair
 from engine.presets import PRESETS
 from engine.room import PREFILL_CHUNK, SPARE_ROWS
@@ -106,8 +106,9 @@ def test_what_rounds_on_the_device_keep(family: str) -> None:
     target = target_shape(pair.target.model.config.to_dict())
     drafter = drafter_shape(vars(pair.drafter.config))
     # With a stop string, so that commits can be taken back.
-    for _ in generate(pair, "abc", budget=64, max_new_tokens=9, stop=("##",)):
-        pass
+    for budget in TREES:
+        for _ in generate(pair, "abc", budget=budget, max_new_tokens=9, stop=("##",)):
+            pass
     session, runner = pair.session, pair.runner
     longest = pair.target.context_length
     assert session.context is not None
@@ -124,11 +125,15 @@ def test_what_rounds_on_the_device_keep(family: str) -> None:
     if (delta := runner.cache.delta_memory) is not None:
         assert delta._before is not None
         kept += [delta.windows, delta.states, *delta._before]
-        kept += vars(delta._pending[65]).values()
+        kept += [part for pending in delta._pending.values() for part in vars(pending).values()]
+        assert sorted(delta._pending) == [budget + 1 for budget in TREES]
+    for stages in runner._rounds.values():
+        kept += [stages.target_logits, stages.draft_logits]
+    depths = BLOCK - (pair.drafter.config.block_size - 1)  # a block of which the config does not say
+    untold = len(TREES) * depths * pair.target.vocab_size
     snapshot = target.windows + target.states
-    logits = (65 + 16) * pair.target.vocab_size
     told = target.kept + target.kept_wide + drafter.kept
-    assert sum(tensor.numel() for tensor in kept) == told - snapshot - logits
+    assert sum(tensor.numel() for tensor in kept) == told - snapshot - untold
 
 
 WIDE = {
@@ -144,14 +149,21 @@ WIDE_DELTA = {
     "linear_key_head_dim": 32,
     "linear_value_head_dim": 32,
 }
+WIDE_SINKS = WIDE | {"intermediate_size": 32, "num_attention_heads": 8}
 
 
-@pytest.mark.parametrize(("family", "sizes"), [("qwen3_5", WIDE | WIDE_DELTA), ("qwen3", WIDE)])
-def test_what_a_prefill_takes_at_its_peak(family: str, sizes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("family", "sizes"), [("qwen3_5", WIDE | WIDE_DELTA), ("qwen3", WIDE), ("gpt_oss", WIDE_SINKS)]
+)
+def test_what_a_prefill_takes_at_its_peak(
+    family: str, sizes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (attention, model_shape):
+        monkeypatch.setattr(module, "SINK_SCORES", 2**20)
     settings = tiny_config(family).to_dict() | sizes
     del settings["layer_types"]
     config = type(tiny_config(family)).from_dict(settings)
-    target = Target(AutoModelForCausalLM.from_config(config).eval(), tapped=[1, 3])
+    target = Target(AutoModelForCausalLM.from_config(config, experts_implementation="eager").eval(), [1, 3])
     session = Session(target, None)
     list(session.prefill([5], 0))
     session.reset()

@@ -127,16 +127,18 @@ class LetterCodec:
     think_close_id = None
     strips_first_space = False
     supports_thinking = False
+    has_template = False
+    entries = VOCAB
 
     def __init__(self, stop_ids: Iterable[int] = (STOP_ID,)) -> None:
         self.stop_ids = frozenset(stop_ids)
 
     def encode_chat(
-        self, messages: Sequence[Any], thinking: bool, *, context: int | None = None
+        self, messages: Sequence[Any], thinking: bool = False, *, context: int | None = None
     ) -> EncodedPrompt:
         text = "".join(message["content"] for message in messages)
         ids = [ord(letter) % (VOCAB - 2) for letter in text]
-        return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False)
+        return EncodedPrompt(ids=ids, text=text, stable=0, in_thinking=False, plain=True)
 
     def token_bytes(self, token_id: int) -> bytes:
         return bytes([64 + token_id])
@@ -150,7 +152,8 @@ def tiny_pair(
 ) -> Pair:
     drafter = tiny_drafter(seed + 1, dtype)
     target = Target(tiny_model(family, seed, dtype), drafter.config.target_layer_ids)
-    return Pair(target, drafter, LetterCodec(stop_ids), SimpleNamespace())  # type: ignore[arg-type]
+    info = SimpleNamespace(target=SimpleNamespace(name=family, quantization=None), drafter=None)
+    return Pair(target, drafter, LetterCodec(stop_ids), info)  # type: ignore[arg-type]
 
 
 def use_float64_throughout(monkeypatch: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.causes import CAUSES
-from engine.detectors.found import found
+from engine.detectors.found import PREFILL, found, given_up
 from engine.diagnosis.ranking import SYMPTOMS, Seen, brings, diagnose, rank, seen_answers
 from engine.events import Checked, Divergence, Failed, Finding, Finished, LayerCheck, Prefilled, StageTimes
 from engine.settings import DecodeSettings
@@ -52,6 +52,85 @@ def test_drafter_explains_acceptance_but_no_text() -> None:
     assert diagnosis.health == "unknown"
     assert "cause unknown" in diagnosis.verdict
     assert "mask-id" in diagnosis.verdict
+
+
+CACHES = msgspec.structs.replace(DEFECT, defects=0, first=None)
+"""The caches are wrong, and every token is the target's own."""
+
+
+def test_a_text_that_is_still_right_is_not_called_garbled() -> None:
+    leaf = (finding("wrong-leaf", 2),)
+    for checked in (CACHES, HEALTHY):
+        diagnosis = diagnose([Seen("run", leaf, checked=checked)])
+        assert diagnosis.health == "at_risk"
+        assert diagnosis.verdict == (
+            "Text at risk from wrong-leaf: the state committed is that of another node than the accepted "
+            "leaf, first in round 3; so far the text is the target's own at all 40 positions compared."
+        )
+    for wrong in (
+        Seen("run", leaf, checked=DEFECT),
+        Seen("run", leaf, checked=CACHES, differs="the text leaves that of ar"),
+        Seen("run", leaf, divergences=(DIVERGENCE,), checked=CACHES),
+        Seen("run", leaf),  # nobody has looked
+        Seen("run", (*leaf, finding("two-bos")), checked=CACHES),
+        Seen("run", (finding("stop-in-path", 1),), checked=HEALTHY),
+    ):
+        assert diagnose([wrong]).health == "garbled"
+        assert diagnose([Seen("other", leaf, checked=CACHES), wrong]).health == "garbled"
+    bystander = Seen("ar")  # of another way to decode, in which nothing was found
+    assert diagnose([bystander, Seen("run", leaf, checked=CACHES)]).health == "at_risk"
+
+
+def test_another_text_is_not_called_slow() -> None:
+    quantised = (finding("quantised-target", None, "warning"),)
+    assert diagnose([Seen("run", quantised, checked=HEALTHY)]).health == "slow"
+    diagnosis = diagnose([Seen("run", quantised, checked=DEFECT)])
+    assert diagnosis.health == "garbled"
+    assert "position 77" in diagnosis.verdict
+
+
+def test_symptoms_without_a_cause_are_named() -> None:
+    badly = finding("calibration", 4)
+    diagnosis = diagnose([Seen("run", (badly,), checked=HEALTHY)])
+    assert diagnosis.health == "slow"
+    assert diagnosis.verdict.startswith("Drafting spoilt by calibration: ")
+    assert "first in round 5; nothing is found that explains it" in diagnosis.verdict
+    repeats = finding("degenerate-text", 2, "warning")
+    diagnosis = diagnose([Seen("run", (badly, repeats), checked=HEALTHY)])
+    assert diagnosis.health == "slow"
+    assert "as that of the target alone does" in diagnosis.verdict
+    diagnosis = diagnose([Seen("run", (repeats,), checked=DEFECT)])
+    assert diagnosis.health == "garbled"
+    assert diagnosis.verdict.startswith(
+        "Garbled by degenerate-text: the text degenerates, first in round 3, "
+    )
+    assert "the target alone writes something else" in diagnosis.verdict
+    # Caches that are wrong explain no text that the target alone writes too.
+    assert diagnose([Seen("run", (repeats,), checked=CACHES)]).health == "unknown"
+
+
+def test_what_shows_in_the_prefill_is_of_no_round() -> None:
+    failure = Failed(error="not_finite", message="The target's logits are not finite numbers.")
+    early = found("not-finite", f"In the prefill: {failure.message}", stage=PREFILL)
+    diagnosis = diagnose([Seen("run", (early,), failed=failure)])
+    assert diagnosis.verdict == (
+        "Garbled by not-finite: logits or a state are not finite numbers, in the prefill already."
+    )
+
+
+def test_a_detector_that_failed_leaves_nobody_healthy() -> None:
+    class Passes:
+        pass
+
+    failed = given_up(Passes())
+    diagnosis = diagnose([Seen("run", (failed,), checked=HEALTHY)])
+    assert diagnosis.health == "unchecked"
+    assert not diagnosis.causes
+    assert diagnosis.verdict.startswith(
+        "Nothing wrong is seen, but not all was looked at: The detector Passes"
+    )
+    both = diagnose([Seen("run", (failed, finding("wrong-leaf", 2)), checked=DEFECT)])
+    assert both.verdict.startswith("Garbled by wrong-leaf")
 
 
 def test_features_that_differ_cost_speed_and_no_text() -> None:
