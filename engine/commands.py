@@ -22,6 +22,11 @@ SettingValue = str | int | float | bool | None | list[str]
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="cmd", tag=str.lower):
     """What all commands share: the field ``cmd`` holds the command's name."""
 
+    @property
+    def name(self) -> str:
+        """As the field ``cmd`` has it."""
+        return str(self.__struct_config__.tag)
+
 
 class Load(Command, frozen=True):
     """Load a pair; answered by ``loading``* and ``loaded`` or ``failed``."""

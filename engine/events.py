@@ -354,10 +354,14 @@ class MemoryUse(Event, frozen=True):
 
 
 class Failed(Event, frozen=True):
+    """``command``: the name of the command that this answers (``generate``, ``measurememory``, ...); empty of
+    what answers none, such as the end of the process."""
+
     error: str
     message: str
     hint: str = ""
     detail: str = ""
+    command: str = ""
 
 
 class Racing(Event, frozen=True):

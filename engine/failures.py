@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from engine.errors import EngineError
 from engine.events import Failed
 
 
-def failed_event(error: Exception, detail: str, log_path: Path, seconds: float) -> Failed:
-    """What to tell the user about ``error``, ``seconds`` after the job started."""
+def failed_event(error: Exception, detail: str, log_path: Path, seconds: float, command: str = "") -> Failed:
+    """What to tell the user about ``error``, ``seconds`` after the job started that ``command`` asked for."""
+    told = partial(Failed, t=seconds, detail=detail, command=command)
     if isinstance(error, EngineError):
-        return Failed(t=seconds, error=error.kind, message=error.message, hint=error.hint, detail=detail)
+        return told(error=error.kind, message=error.message, hint=error.hint)
     if is_out_of_memory(error):
-        return Failed(
-            t=seconds,
+        return told(
             error="out_of_memory",
             message="There is not enough memory for this.",
             hint="Close other programs on the device, or choose a smaller --budget, a shorter prompt, "
             "--dtype bfloat16 or a smaller model.",
-            detail=detail,
         )
     if is_lost_rank(error):
-        return Failed(
-            t=seconds,
+        return told(
             error="rank_lost",
             message="Another of the processes that hold the target together ended or does not answer.",
             hint=f"The log says why: {log_path}",
-            detail=detail,
         )
-    return Failed(
-        t=seconds,
+    return told(
         error="internal",
         message=f"The engine failed unexpectedly ({type(error).__name__}).",
         hint=f"Please report it with the log: {log_path}",
-        detail=detail,
     )
 
 

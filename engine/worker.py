@@ -96,7 +96,7 @@ class Worker:
             try:
                 self._carry_out(job)
             except Exception as error:
-                self._fail(error)
+                self._fail(error, job.command)
                 if self._ranks is not None:
                     self._release(self._ranks)
             finally:
@@ -111,7 +111,7 @@ class Worker:
                 except EngineError as error:
                     self._fail(error)
                     continue
-                log.info("command %s", type(command).__name__.lower())
+                log.info("command %s", command.name)
                 if isinstance(command, Quit):
                     break
                 with self._lock:
@@ -184,7 +184,7 @@ class Worker:
                 self._emit(told)
                 continue
             lane, event = told
-            shown = self._failure(event) if isinstance(event, Exception) else event
+            shown = self._failure(event, command) if isinstance(event, Exception) else event
             self._emit(Lane(t=time.monotonic() - self._job_started, lane=lane, event=shown))
 
     def _noise(self, control: Control) -> None:
@@ -209,11 +209,11 @@ class Worker:
             t = time.monotonic() - self._job_started
             self._emit(msgspec.structs.replace(event, t=t))
 
-    def _fail(self, error: Exception) -> None:
-        """Report and log ``error``."""
-        self._emit(self._failure(error))
+    def _fail(self, error: Exception, command: AnyCommand | None = None) -> None:
+        """Report and log what became of ``command``."""
+        self._emit(self._failure(error, command))
 
-    def _failure(self, error: Exception) -> Failed:
+    def _failure(self, error: Exception, command: AnyCommand | None) -> Failed:
         """Log ``error``; ends the process where the device is unusable from now on."""
         detail = "".join(traceback.format_exception(error))
         if isinstance(error, EngineError):
@@ -224,7 +224,7 @@ class Worker:
         if is_device_failure(error):
             os._exit(EXIT_DEVICE)
         seconds = time.monotonic() - self._job_started
-        return failed_event(error, detail, self._log_path, seconds)
+        return failed_event(error, detail, self._log_path, seconds, command.name if command else "")
 
     def _release(self, ranks: Ranks) -> None:
         """Have the others wait for the next command too; without them there is none."""

@@ -137,7 +137,7 @@ class EngineHost:
         """Nobody waits for this answer any more: take it out of the line, or end it before its next round."""
         if run.timer is not None:
             run.timer.cancel()
-        if not self.queue.remove(run.client, run) and run is self.running and not run.done.is_set():
+        if not self.queue.remove(run.client, run) and run is self.running and not run.ended:
             self._post(Cancel())
 
     def _expire(self, run: Run) -> None:
@@ -212,12 +212,13 @@ class EngineHost:
         try:
             await self._or_lost(asyncio.ensure_future(self._until_done(run)))
         except EngineLostError as lost:
-            if not run.done.is_set():  # else it went between this answer and the next
+            if not run.ended:  # else it went between this answer and the next
                 run.take(lost.failed)
                 self.watch.take(lost.failed, run)
             raise
         finally:
             self.running = None
+            run.done.set()  # also where the engine went: whoever waits for the device need not
             took = time.monotonic() - run.started
             self._usual_seconds += (took - self._usual_seconds) / 8
 
@@ -246,10 +247,8 @@ class EngineHost:
         if run is not None:
             run.heard = time.monotonic()
         match event:
-            case MemoryUse():
-                self.metrics.memory(event)
-                if run is not None:
-                    run.measured()
+            case MemoryUse() | Failed(command="measurememory"):
+                self._measured(event)
                 return
             case Failed(error="engine_died"):
                 self._lose(event)
@@ -270,6 +269,15 @@ class EngineHost:
                 if run.unread > MAX_UNREAD and not run.over and self.status is Status.OK:
                     self._cut(run, "The client does not read its answer.")
         self.watch.take(event, run)
+
+    def _measured(self, event: MemoryUse | Failed) -> None:
+        """What was asked for right behind the answer under way, of which nothing more comes therefore."""
+        if isinstance(event, MemoryUse):
+            self.metrics.memory(event)
+        else:
+            log.warning("memory not measured", extra={"facts": {"reason": event.message}})
+        if self.running is not None:
+            self.running.measured()
 
     def _lose(self, failed: Failed) -> None:
         if not self._lost.done():

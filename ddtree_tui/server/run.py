@@ -20,7 +20,8 @@ class Run:
         client: whose it is, for the queue.
         received, started, heard: ``time.monotonic`` of the arrival, of the start in the engine (None while it
             waits), and of the engine's last event.
-        done: set when the engine has nothing more to say about it, so that the device is free.
+        ended: whether the engine has said the last of what the reader is told.
+        done: set when it has said all of it, so that what it says next is about the next one.
         timer: ends it when it takes too long.
         over: whether the reader has seen, or will see, the last event.
     """
@@ -32,12 +33,12 @@ class Run:
         self.received = time.monotonic()
         self.started: float | None = None
         self.heard = self.received
+        self.ended = False
         self.done = asyncio.Event()
         self.timer: asyncio.TimerHandle | None = None
         self.over = False
         self._events: deque[AnyEvent] = deque()
         self._news = asyncio.Event()
-        self._finished = False
 
     @property
     def unread(self) -> int:
@@ -51,21 +52,19 @@ class Run:
 
     def take(self, event: AnyEvent) -> None:
         """The engine says something about it; with an oracle also when the answer is finished."""
-        self._finished = self._finished or isinstance(event, Finished)
-        if isinstance(event, Failed) or (self._finished and self.command.settings.oracle == "off"):
-            self.done.set()
-        self._tell(event, last=self.done.is_set())
+        unwatched = self.command.settings.oracle == "off"
+        self.ended = self.ended or isinstance(event, Failed) or (unwatched and isinstance(event, Finished))
+        self._tell(event, last=self.ended)
 
     def fail(self, error: EngineError) -> None:
         """Nothing will come of it: have the reader told so at once, whatever the engine still does."""
         self._tell(Failed(error=error.kind, message=error.message, hint=error.hint), last=True)
 
     def measured(self) -> None:
-        """The memory was measured, as asked for right behind this answer, or behind the one before."""
-        if self._finished and not self.done.is_set():
-            self.done.set()
-            self.over = True
-            self._news.set()
+        """The memory was measured, or could not be, as asked for right behind this answer."""
+        self.ended = self.over = True
+        self.done.set()
+        self._news.set()
 
     async def events(self) -> AsyncIterator[AnyEvent]:
         """All events, as they come."""

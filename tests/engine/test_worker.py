@@ -241,7 +241,8 @@ def test_a_fresh_answer_forgets_the_conversation(worker):
 @pytest.mark.parametrize("command", [MeasureMemory(), MeasureFloor(), MeasureNoise()])
 def test_measuring_without_a_model_is_refused(worker, command):
     worker.tell(command)
-    assert worker.event("failed")["error"] == "not_loaded"
+    failed = worker.event("failed")
+    assert (failed["error"], failed["command"]) == ("not_loaded", type(command).__name__.lower())
 
 
 def test_live_settings_reach_the_answer(worker):
@@ -318,12 +319,14 @@ def test_a_log_that_cannot_be_written_costs_no_answer(tmp_path):
 
 def test_answering_without_a_model_is_refused(worker):
     worker.tell(QUESTION)
-    assert worker.event("failed")["error"] == "not_loaded"
+    failed = worker.event("failed")
+    assert (failed["error"], failed["command"]) == ("not_loaded", "generate")
 
 
 def test_a_line_that_is_no_command_is_refused_and_the_next_one_heard(worker):
     worker.process.stdin.write(b"what?\n")
-    assert worker.event("failed")["error"] == "bad_command"
+    failed = worker.event("failed")
+    assert (failed["error"], failed["command"]) == ("bad_command", "")
     worker.tell(load())
     worker.event("loaded")
 

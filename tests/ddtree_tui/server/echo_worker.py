@@ -2,8 +2,9 @@
 
 Usage: python echo_worker.py SCENARIO LOG. What a question begins with may change how it is answered:
 ``slow`` a round every 20 ms until cancelled, ``flood`` rounds as fast as can be, ``silent`` the first token
-and then nothing, ``die`` the end of the process, ``garble`` a line that is no event, ``fail`` an error. The
-scenarios say what is wrong with the engine itself.
+and then nothing, ``die`` the end of the process, ``garble`` a line that is no event, ``fail`` an error,
+``late`` a finding behind the end; after ``unmeasured`` the memory cannot be measured. The scenarios say what
+is wrong with the engine itself.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ from engine.events import (
 from engine.text_stream import TextStream
 
 EOS = 256
+LATE_SECONDS = 0.2
+"""Time for the next request to come, if the server let it."""
 CONTEXT = 200
 scenario = sys.argv[1] if len(sys.argv) > 1 else "ok"
 cancelled = threading.Event()
@@ -215,21 +218,33 @@ def answer(command: Generate) -> None:
         rounds += 1
     stopped = whole[-1] == EOS or stream.stopped is not None
     finish("stop" if stopped else "length", whole, rounds, command.settings.stop)
+    if text.startswith("late"):
+        time.sleep(LATE_SECONDS)
+        emit(FINDING)
     if command.settings.oracle != "off" and scenario != "no_oracle":
         check(len(whole))
 
 
+FINDING = Finding(
+    cause="mask-id",
+    severity="defect",
+    seen="The mask id is 7, the drafter was trained with 255.",
+    why="It reads a mask as a word.",
+    todo="Take mask_token_id from the drafter's config.json.",
+)
+
+
+def measure_memory(behind: str) -> None:
+    if behind.startswith("unmeasured"):
+        time.sleep(LATE_SECONDS)
+        emit(Failed(error="internal", message="The engine failed unexpectedly.", command="measurememory"))
+    else:
+        emit(MemoryUse(of="process", bytes=1000, peak_bytes=2000))
+
+
 def check(positions: int) -> None:
     if scenario == "finding":
-        emit(
-            Finding(
-                cause="mask-id",
-                severity="defect",
-                seen="The mask id is 7, the drafter was trained with 255.",
-                why="It reads a mask as a word.",
-                todo="Take mask_token_id from the drafter's config.json.",
-            )
-        )
+        emit(FINDING)
     defects = 3 if scenario == "defect" else 0
     emit(
         Checked(
@@ -261,14 +276,16 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     commands: queue.SimpleQueue[AnyCommand] = queue.SimpleQueue()
     threading.Thread(target=read_commands, args=(commands,), daemon=True).start()
+    asked = ""
     while True:
         match commands.get():
             case Load():
                 load()
             case Generate() as command:
                 answer(command)
+                asked = command.messages[-1]["content"]
             case MeasureMemory():
-                emit(MemoryUse(of="process", bytes=1000, peak_bytes=2000))
+                measure_memory(asked)
 
 
 if __name__ == "__main__":

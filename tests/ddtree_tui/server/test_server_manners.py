@@ -229,6 +229,16 @@ def test_an_engine_that_cannot_be_understood_is_ended(echo):
     assert echo.chat("again")[1]["choices"][0]["message"]["content"] == "again"
 
 
+def test_what_comes_late_is_of_no_other_answer(echo):
+    """Of what is behind an answer's end: a finding, and the failure of what was asked for beside it."""
+    for question in ("late", "unmeasured", "next"):
+        assert echo.chat(question)[1]["choices"][0]["message"]["content"] == question
+    requests = json.loads(echo.get("/v1/ddtree/requests")[1])["data"][:3]
+    assert [each["state"] for each in requests] == ["stop"] * 3
+    findings = [b'"type":"finding"' in events for events in events_of(echo)[:3]]
+    assert findings == [False, False, True]
+
+
 def test_pauses_between_starts_grow_to_a_bound():
     assert [pause_after(deaths) for deaths in (1, 2, 3, 4)] == [0, 1, 3, 7]
     assert pause_after(10_000) == LONGEST_PAUSE
