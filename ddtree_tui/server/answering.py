@@ -61,8 +61,8 @@ class Answering:
         """
         try:
             self._service.host.submit(self._run)
-        except QueueFullError:
-            raise self._full() from None
+        except QueueFullError as full:
+            raise self._full(full) from None
         try:
             if not self._body.streams:
                 answer = await unless_gone(self._request.receive, self._whole())
@@ -203,11 +203,16 @@ class Answering:
                 self._facts["error"] = error
         self._service.host.leave(self._run)
 
-    def _full(self) -> ApiError:
+    def _full(self, full: QueueFullError) -> ApiError:
         host = self._service.host
+        whose = (
+            f"{full.own} of your requests wait already, and the other places are for others"
+            if full.of_client
+            else f"{len(host.queue)} requests wait already"
+        )
         return ApiError(
             429,
-            f"{len(host.queue)} requests wait already; try again later.",
+            f"{whose}; try again later.",
             code="queue_full",
             headers={"Retry-After": str(host.expected_wait())},
         )

@@ -15,7 +15,7 @@ _MEANINGS = {
     404: "no such model, or nothing of that name",
     408: "the body did not arrive in time",
     413: "the body is too long",
-    429: "too many requests wait already",
+    429: "too many requests wait already, of all clients or of this one",
     499: "the client left",
     500: "the engine failed while it answered",
     503: "the engine is not ready, or ended",

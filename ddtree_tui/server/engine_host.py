@@ -25,8 +25,11 @@ from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading, MemoryUse
 
 RESTARTS = 5
-"""So often the engine may die in a row without passing its check, before the server says that it failed."""
+"""So often the engine may fail in a row without passing its check, before the server says that it failed. It
+goes on trying."""
 LONGEST_PAUSE = 30.0
+CHECK_SECONDS = 900.0
+"""How long the engine may be silent in its first answers at least: it compiles what it decodes with."""
 MAX_UNREAD = 2000
 """So many events may wait for a client that does not read what it is sent."""
 CANCEL_SECONDS = 10.0
@@ -79,6 +82,8 @@ class EngineHost:
         self.closing = False
         self._usual_seconds = 1.0
         """What an answer takes of the device, the last ones counting most."""
+        self._failure = ""
+        """Why the engine before this one is gone, until this one works."""
         self._process: EngineProcess | None = None
         self._sender = ThreadPoolExecutor(1, "engine-commands")
         self._loading: asyncio.Future[Loaded] = asyncio.Future()
@@ -95,30 +100,36 @@ class EngineHost:
             await self._end_process()
 
     async def _live(self) -> None:
-        deaths = 0
+        failures = 0
+        worked = False
         while True:
             try:
                 await self._start()
-                self.reason = "A first answer is being checked."
+                self._tell("A first answer is being checked.")
                 await check_engine(self._decode_alone, self.options.decode, self._require())
-                deaths = 0
+                failures, worked, self._failure = 0, True, ""
                 self._is(Status.OK, "")
                 await self._serve()
             except EngineLostError as lost:
-                deaths += 1
-                self.restarts += 1
-                log.error("engine lost", extra={"facts": {"reason": lost.failed.message, "deaths": deaths}})
-                self._is(Status.STARTING if deaths < RESTARTS else Status.FAILED, lost.failed.message)
-                self._fail_all(EngineError("engine_died", lost.failed.message))
+                self._failure = lost.failed.message
+                log.error("engine lost", extra={"facts": {"reason": self._failure, "failures": failures + 1}})
+                self._fail_all(EngineError("engine_died", self._failure))
                 self.watch.take(lost.failed, None)
-                await self._end_process()
-                await asyncio.sleep(pause_after(deaths))
-            except EngineError as error:  # what was loaded will not do, and would not the next time
+            except EngineError as error:
+                self._failure = f"{error.message} {error.hint}".strip()
                 log.error("not serving", extra={"facts": {"reason": error.message, "kind": error.kind}})
-                self._is(Status.FAILED, f"{error.message} {error.hint}".strip())
                 self._fail_all(EngineError("not_loaded", error.message))
-                await self._end_process()
-                return
+                if not worked:  # what was asked for will not do, and would not the next time
+                    self._is(Status.FAILED, self._failure)
+                    await self._end_process()
+                    return
+            failures += 1
+            self.restarts += 1
+            pause = pause_after(failures)
+            again = f" The next try is in {pause:.0f} s." if pause else ""
+            self._is(Status.STARTING if failures < RESTARTS else Status.FAILED, self._failure + again)
+            await self._end_process()
+            await asyncio.sleep(pause)
 
     def submit(self, run: Run) -> None:
         """Have a request wait for its turn, but not for ever. ``leave`` must follow, sooner or later.
@@ -191,7 +202,7 @@ class EngineHost:
         while True:
             await self._or_lost(asyncio.ensure_future(self.queue.filled()))
             if self.queue:
-                await self._carry_out(self.queue.take())
+                await self._carry_out(self.queue.take(), self.options.limits.idle_seconds)
 
     async def _decode_alone(self, command: Generate) -> list[AnyEvent]:
         """Have the engine answer before anybody is served; all events of the answer.
@@ -200,17 +211,22 @@ class EngineHost:
             EngineLostError: if it dies of that.
         """
         run = Run(f"check-{time.monotonic_ns()}", command, "")
-        await self._carry_out(run)
+        await self._carry_out(run, max(CHECK_SECONDS, self.options.limits.idle_seconds))
         return [event async for event in run.events()]
 
-    async def _carry_out(self, run: Run) -> None:
+    async def _carry_out(self, run: Run, idle: float) -> None:
+        """Have the engine answer, which may be silent for ``idle`` seconds at a time.
+
+        Raises:
+            EngineLostError: if it dies of that, or is ended for its silence.
+        """
         self.running = run
         run.started = run.heard = time.monotonic()
         self.watch.begin(run)
         self._post(run.command)
         self._post(MeasureMemory())
         try:
-            await self._or_lost(asyncio.ensure_future(self._until_done(run)))
+            await self._or_lost(asyncio.ensure_future(self._until_done(run, idle)))
         except EngineLostError as lost:
             if not run.ended:  # else it went between this answer and the next
                 run.take(lost.failed)
@@ -222,9 +238,8 @@ class EngineHost:
             took = time.monotonic() - run.started
             self._usual_seconds += (took - self._usual_seconds) / 8
 
-    async def _until_done(self, run: Run) -> None:
+    async def _until_done(self, run: Run, idle: float) -> None:
         """Wait for the end of the answer. An engine that is silent too long is told to end it, then lost."""
-        idle = self.options.limits.idle_seconds
         told = False
         while not run.done.is_set():
             silent = time.monotonic() - run.heard
@@ -261,7 +276,7 @@ class EngineHost:
             case Loaded():
                 self._loading.set_result(event)
             case Loading():
-                self.reason = f"{event.stage} ({event.done} of {event.total})."
+                self._tell(f"{event.stage} ({event.done} of {event.total}).")
             case _ if run is not None:
                 if self.status is Status.OK:
                     self.metrics.event(event)
@@ -316,6 +331,10 @@ class EngineHost:
     def _require(self) -> Loaded:
         assert self.loaded is not None
         return self.loaded
+
+    def _tell(self, doing: str) -> None:
+        """What is done until there is an engine that works, and why there is none."""
+        self.reason = f"{doing} The one before: {self._failure}" if self._failure else doing
 
     def _is(self, status: Status, reason: str) -> None:
         if status is not self.status:

@@ -9,13 +9,26 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
+SHARE = 3
+"""So many items a client may have for each place that is free."""
+
+
 class QueueFullError(Exception):
-    """Nobody else may wait."""
+    """No more may wait: of anybody, or of this client, which has ``own`` items."""
+
+    def __init__(self, own: int, *, of_client: bool) -> None:
+        super().__init__()
+        self.own, self.of_client = own, of_client
 
 
 class FairQueue(Generic[Item]):
     """Items of one client come out in the order in which they went in; a client with many does not make
     another with one wait for all of them.
+
+    Nor does it keep another one out. With f free places a client may have ``SHARE`` · f items (a dynamic
+    threshold: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one alone comes to
+    three quarters of the places, k clients that ask for all they can get to 3 / (3 k + 1) of them each, and
+    the rest is there for the next one.
 
     Args:
         limit: items of all clients together.
@@ -34,10 +47,12 @@ class FairQueue(Generic[Item]):
         """Add an item. ``spare``: so many are about to be taken out.
 
         Raises:
-            QueueFullError: if ``limit`` items wait beside those.
+            QueueFullError: if ``limit`` items wait beside those, or the client has its share.
         """
-        if self._length >= self.limit + spare:
-            raise QueueFullError
+        free = self.limit + spare - self._length
+        own = len(self._lines.get(client, ()))
+        if own >= SHARE * free:
+            raise QueueFullError(own, of_client=free > 0)
         self._lines.setdefault(client, deque()).append(item)
         self._length += 1
         self._filled.set()

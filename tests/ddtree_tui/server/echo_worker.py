@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory, Quit, decode_command
@@ -57,8 +58,11 @@ def load() -> None:
     if scenario == "not_loaded":
         emit(Failed(error="model_not_found", message="There is no model x.", hint="Choose another."))
         return
-    if scenario == "crash":
-        os._exit(9)
+    if scenario == "no_reload" and Path(sys.argv[2] + ".loads").exists():
+        Path(sys.argv[2] + ".loads").unlink()
+        emit(Failed(error="out_of_memory", message="The memory is full.", hint="Buy more."))
+        return
+    Path(sys.argv[2] + ".loads").touch()
     if scenario == "slow_load":
         time.sleep(0.5)
     model = ModelInfo(name="echo", path="", architecture="Echo", parameters=1, dtype="float32")
@@ -186,6 +190,8 @@ def answer(command: Generate) -> None:
     if text.startswith("fail"):
         emit(Failed(error="out_of_memory", message="There is not enough memory for this.", hint="Buy more."))
         return
+    if scenario == "slow_check" and command.fresh:
+        time.sleep(1.0)
     whole = [*prompt, EOS][: command.settings.max_new_tokens]
     if scenario == "differs" and command.settings.mode == "ar":
         whole[5] = ord("?")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -53,6 +55,39 @@ def test_it_is_bounded():
         queue.put("d", 4, spare=1)
     assert queue.empty() == [1, 2, 3]
     assert len(queue) == 0
+
+
+@given(st.integers(1, 60), st.lists(st.sampled_from("ab"), max_size=120))
+def test_nobody_is_kept_out_by_the_others(limit, clients):
+    """While there is a place, whoever has nothing waiting gets it; two that ask without end leave one."""
+    queue: FairQueue[int] = FairQueue(limit)
+    waiting: Counter[str] = Counter()
+    for number, client in enumerate(clients):
+        free = limit - len(queue)
+        if waiting[client] < 3 * free:
+            queue.put(client, number)
+            waiting[client] += 1
+        else:
+            with pytest.raises(QueueFullError) as full:
+                queue.put(client, number)
+            assert (full.value.own, full.value.of_client) == (waiting[client], free > 0)
+    if limit >= 16:
+        assert len(queue) < limit
+    if len(queue) < limit:
+        queue.put("newcomer", 0)
+
+
+def test_shares_of_those_that_ask_without_end():
+    def waiting(limit: int, clients: str) -> dict[str, int]:
+        queue: FairQueue[str] = FairQueue(limit)
+        for client in clients * limit:
+            with suppress(QueueFullError):
+                queue.put(client, client)
+        return Counter(queue.empty())
+
+    assert waiting(64, "a") == {"a": 48}
+    assert waiting(70, "ab") == {"a": 30, "b": 30}
+    assert waiting(2, "a") == {"a": 2}
 
 
 async def test_whoever_takes_is_woken():

@@ -37,10 +37,10 @@ def body(content: str, **fields: Any) -> dict[str, Any]:
     return {"model": "demo", "messages": [{"role": "user", "content": content}], **fields}
 
 
-def streaming(served: Served, content: str, **fields: Any) -> socket.socket:
-    """A streamed answer under way, on a connection to hang up."""
+def streaming(served: Served, content: str, client: str = "127.0.0.1", **fields: Any) -> socket.socket:
+    """A streamed answer under way, on a connection to hang up. ``client``: the address it is from."""
     data = json.dumps(body(content, stream=True, **fields)).encode()
-    connection = socket.create_connection(("127.0.0.1", served.port), timeout=30)
+    connection = socket.create_connection(("127.0.0.1", served.port), 30, source_address=(client, 0))
     head = (
         f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
     )
@@ -151,19 +151,23 @@ def events_of(served: Served) -> list[bytes]:
 
 
 def test_a_full_queue_is_429_with_a_time_to_try_again(tmp_path):
-    with serving(tmp_path / "log", "--max-queue", "2", scenario="ok") as served:
+    with serving(tmp_path / "log", "--max-queue", "4", scenario="ok") as served:
         served.wait_for("ok")
         running = streaming(served, "slow")
         read_until(running, b"abc")
-        waiting = [streaming(served, "one"), streaming(served, "two")]
-        until(lambda: metric(served, "ddtree_queue_waiting") == 2)
-        refused = streaming(served, "three")
-        head = read_until(refused, b"queue_full")
-        assert b" 429 " in head.splitlines()[0]
-        assert b"\r\nretry-after: " in head
+        waiting = [streaming(served, each) for each in ("one", "two", "three")]
+        until(lambda: metric(served, "ddtree_queue_waiting") == 3)
+        refused = read_until(streaming(served, "four"), b"queue_full")
+        assert b"3 of your requests wait already" in refused
+        waiting.append(streaming(served, "another's", "127.0.0.2"))
+        until(lambda: metric(served, "ddtree_queue_waiting") == 4)
+        refused = read_until(streaming(served, "a third one's", "127.0.0.3"), b"queue_full")
+        assert b"4 requests wait already" in refused
+        assert b" 429 " in refused.splitlines()[0]
+        assert b"\r\nretry-after: " in refused
         running.close()
         answers = [rest_of(connection) for connection in waiting]
-        assert [b"[DONE]" in answer for answer in answers] == [True, True]
+        assert [b"[DONE]" in answer for answer in answers] == 4 * [True]
 
 
 def test_without_a_queue_one_request_is_answered_at_a_time(tmp_path):
@@ -255,6 +259,25 @@ def test_while_the_engine_starts_again_requests_are_503(tmp_path):
         assert served.chat("in between")[0] == 503
         served.wait_for("ok")
         assert served.chat("hello")[0] == 200
+
+
+def test_an_engine_that_cannot_be_loaded_again_is_tried_again(tmp_path):
+    with serving(tmp_path / "log", scenario="no_reload") as served:
+        served.wait_for("ok")
+        served.chat("die")
+        until(lambda: "The memory is full." in (served.health()["reason"] or ""))
+        assert served.chat("meanwhile")[1]["error"]["code"] == "engine_starting"
+        served.wait_for("ok")
+        assert served.health()["engine_restarts"] == 2
+        assert served.chat("hello")[0] == 200
+
+
+def test_the_first_answer_may_take_longer_than_others(tmp_path):
+    """It compiles what it decodes with."""
+    with serving(tmp_path / "log", "--idle-timeout", "0.5", scenario="slow_check") as served:
+        served.wait_for("ok")
+        assert served.health()["engine_restarts"] == 0
+        assert served.chat("silent")[1]["error"]["code"] == "timeout"
 
 
 def test_what_the_engine_cannot_do_is_told(echo):
