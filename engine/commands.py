@@ -6,6 +6,7 @@ import msgspec
 
 from engine.divergence import Choice
 from engine.errors import EngineError
+from engine.events import TOP_CANDIDATES
 from engine.settings import DecodeSettings, LoadSettings, Message
 
 EXIT_DEVICE = 70
@@ -40,6 +41,7 @@ class Generate(Command, frozen=True):
     ``fresh``: forget the conversation before first, so that nothing of the prompt is in the caches.
     ``paused``: wait before the first round, as if ``Pause`` had come in time.
     ``plain``: go on from the last message as it stands, without the chat template.
+    ``candidates``: so many of the best are reported a row, where ``settings.detail`` is on.
     """
 
     messages: list[Message]
@@ -47,6 +49,7 @@ class Generate(Command, frozen=True):
     fresh: bool = False
     paused: bool = False
     plain: bool = False
+    candidates: int = TOP_CANDIDATES
 
 
 class Race(Command, frozen=True):

@@ -18,7 +18,7 @@ from engine.codec import EncodedPrompt, prompt_too_long
 from engine.control import Control, no_drafter
 from engine.detail import rounded, top_rows
 from engine.errors import EngineError
-from engine.events import Finished, Prefilled, Round, Tokens
+from engine.events import MAX_CANDIDATES, TOP_CANDIDATES, Finished, Prefilled, Round, Tokens
 from engine.faults.planting import plant
 from engine.observer import Observation, Start
 from engine.observers import observers
@@ -46,6 +46,7 @@ def generate(
     *,
     control: Control | None = None,
     plain: bool = False,
+    candidates: int = TOP_CANDIDATES,
     **overrides: Any,
 ) -> Iterator[RunEvent]:
     """Decode one answer; yields its events as they happen.
@@ -56,6 +57,7 @@ def generate(
         settings: how to decode; ``overrides`` replace single ones (``budget=16``).
         control: to cancel, pause or steer the run from another thread; of several ranks, the first one's.
         plain: go on from the last message as it stands, without the chat template.
+        candidates: so many of the best are reported a row, where ``detail`` is on.
 
     Raises:
         EngineError: ``bad_setting``, ``no_drafter``, ``empty_prompt``, ``bad_prompt``, ``prompt_too_long``
@@ -77,7 +79,11 @@ def generate(
     else:
         encoded = pair.codec.encode_chat(messages, settings.thinking, context=context)
     _check_length(pair, encoded)
-    return _Run(pair, given, messages, encoded, settings, control).events()
+    if not 1 <= candidates <= MAX_CANDIDATES:
+        raise EngineError(
+            "bad_setting", f"There cannot be {candidates} candidates.", f"Choose from 1 to {MAX_CANDIDATES}."
+        )
+    return _Run(pair, given, messages, encoded, settings, control, candidates).events()
 
 
 class _Run:
@@ -91,8 +97,9 @@ class _Run:
         encoded: EncodedPrompt,
         settings: DecodeSettings,
         control: Control,
+        candidates: int,
     ) -> None:
-        self.pair, self.given = pair, given
+        self.pair, self.given, self.candidates = pair, given, candidates
         self.messages, self.encoded = messages, encoded
         self.settings, self.control = settings, control
         self.sampler = Sampler(
@@ -149,7 +156,8 @@ class _Run:
                 return
             session, root_id = self.pair.session, self.output[-1]
             room, stages = self._room(), self.pair.stages
-            result = decode_round(session, root_id, settings, self.sampler, room, self.take, stages)
+            take, candidates = self.take, self.candidates
+            result = decode_round(session, root_id, settings, self.sampler, room, take, stages, candidates)
             yield result, settings
 
     def _next_settings(self) -> DecodeSettings | None:
@@ -183,7 +191,8 @@ class _Run:
                     if settings is None:
                         self.reason = "cancelled"
                     else:
-                        in_flight.append(runner.launch(settings, self.sampler.greedy, revocable))
+                        greedy, candidates = self.sampler.greedy, self.candidates
+                        in_flight.append(runner.launch(settings, greedy, revocable, candidates))
                     continue
                 flight = in_flight.popleft()
                 result = self._take_all(runner, runner.wait(flight))
@@ -229,7 +238,7 @@ class _Run:
         first_id = int(self.pair.target.agree(self.sampler.choose(logits, positions))[0])
         self.tally.seconds_to_first = self._now()
         self.take(first_id)
-        top = top_rows(logits) if self.settings.detail else None
+        top = top_rows(logits, self.candidates) if self.settings.detail else None
         yield from self._announce([*ids, first_id, *(top.ids.flatten().tolist() if top else [])])
         event = Prefilled(
             t=self._now(),

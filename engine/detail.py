@@ -28,14 +28,14 @@ class TopRows(NamedTuple):
         )
 
 
-def top_rows(logits: Tensor) -> TopRows:
-    """The ``TOP_CANDIDATES`` best tokens of each row of logits (R, V), fewer where V is less.
+def top_rows(logits: Tensor, count: int = TOP_CANDIDATES) -> TopRows:
+    """The ``count`` best tokens of each row of logits (R, V), fewer where V is less.
 
     Never waits for the device."""
     ids, logprobs = [], []
     for rows in torch.split(logits, ROWS_AT_ONCE):
         values = rows.float() if rows.dtype in (torch.bfloat16, torch.float16) else rows
-        best = torch.topk(values, min(TOP_CANDIDATES, values.shape[-1]), dim=-1)
+        best = torch.topk(values, min(count, values.shape[-1]), dim=-1)
         ids.append(best.indices)
         logprobs.append((best.values - torch.logsumexp(values, dim=-1, keepdim=True)).float())
     return TopRows(torch.cat(ids), torch.cat(logprobs))

@@ -25,6 +25,8 @@ from engine.settings import DecodeSettings, Message, Mode
 
 SCHEMA_VERSION = 1
 TOP_CANDIDATES = 8
+"""Of a row, where ``detail`` is on and no other number is asked for."""
+MAX_CANDIDATES = 20
 UNKNOWN_ID = -1
 """A token of an imported run whose id its source does not say. The engine's own events never have it."""
 MAX_NODES = 8192

@@ -19,7 +19,7 @@ from engine.ddtree import (
 )
 from engine.detail import DIGITS, TopRows, rounded, top_rows
 from engine.errors import EngineError
-from engine.events import Miss, Nodes, Round, StageTimes, TargetRows
+from engine.events import TOP_CANDIDATES, Miss, Nodes, Round, StageTimes, TargetRows
 from engine.sampling import Sampler
 from engine.session import Session
 from engine.settings import DecodeSettings
@@ -153,6 +153,7 @@ def decode_round(
     room: int,
     take: Callable[[int], bool],
     stages: Stages = STAGES,
+    candidates: int = TOP_CANDIDATES,
 ) -> RoundResult:
     """Decode one round and commit it.
 
@@ -161,6 +162,7 @@ def decode_round(
         room: most tokens that may be added to the text, at least 1.
         take: appends a token to the text, True when the text ends with it.
         stages: what builds the tree and walks it.
+        candidates: so many of the best are told a row, with ``settings.detail``.
     """
     clock = Clock(session.target.device)
     position = len(session.ids)
@@ -186,8 +188,10 @@ def decode_round(
         committed=committed,
         accepted=accepted,
         ms=clock.times(),
-        drafter_top=top_rows(draft_logits) if settings.detail and draft_logits is not None else None,
-        target_top=top_rows(target_logits) if settings.detail else None,
+        drafter_top=top_rows(draft_logits, candidates)
+        if settings.detail and draft_logits is not None
+        else None,
+        target_top=top_rows(target_logits, candidates) if settings.detail else None,
     )
     return stages.tell(result)
 

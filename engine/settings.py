@@ -100,7 +100,7 @@ class DecodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         temperature: 0 is greedy.
         top_k: 0 is off.
         stop: strings that end the answer; the string itself is not part of it.
-        detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` each). Like
+        detail: also report the drafter's and the target's best candidates (``TOP_CANDIDATES`` a row). Like
             ``mode``, ``budget`` and ``auto_budget`` it can change between two rounds.
         oracle: compare the text with the target alone (``engine.oracle``): not, some positions, all of them.
         inject: faults to plant, names of ``engine.causes``: for checking the detectors, and for showing.

@@ -273,7 +273,14 @@ def answer(pair: Pair | None, command: Generate, control: Control | None = None)
 
     if command.fresh:
         pair.session.reset()
-    yield from generate(pair, command.messages, command.settings, control=control, plain=command.plain)
+    yield from generate(
+        pair,
+        command.messages,
+        command.settings,
+        control=control,
+        plain=command.plain,
+        candidates=command.candidates,
+    )
 
 
 def with_floor(pair: Pair) -> Loaded:

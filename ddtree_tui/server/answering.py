@@ -167,7 +167,7 @@ class Answering:
                 f"The model's context has {context} tokens; the request is for {prompt + limit}: "
                 f"{prompt} of the prompt and {limit} of the answer.",
                 code="context_length_exceeded",
-                param="max_tokens",
+                param=self._form.question if prompt > limit else self._body.answer_field,
             )
 
     def _reason(self) -> Literal["stop", "length"]:

@@ -32,7 +32,7 @@ def chat_routes(service: Service) -> APIRouter:
         answering = Answering(
             service,
             ChatForm(body, service.options.name),
-            Generate(messages=body.conversation(), settings=settings),
+            Generate(messages=body.conversation(), settings=settings, candidates=body.candidates),
             request,
             body,
             loaded,

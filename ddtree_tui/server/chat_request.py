@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from ddtree_tui.server.booleans import Boolean
 from ddtree_tui.server.decode_request import DecodeRequest, TemplateArguments
 from ddtree_tui.server.unsupported import IGNORED, Only
-from engine.events import TOP_CANDIDATES
+from engine.events import MAX_CANDIDATES
 from engine.settings import Message, Mode
 
 
@@ -76,7 +76,7 @@ class ChatRequest(DecodeRequest):
     enable_thinking: Boolean = Field(None, description="have the model think before it answers")
     chat_template_kwargs: TemplateArguments | None = None
     logprobs: Boolean = Field(None, description="tell the log-probability of every token of the answer")
-    top_logprobs: int | None = Field(None, ge=0, le=TOP_CANDIDATES, description="and the best alternatives'")
+    top_logprobs: int | None = Field(None, ge=0, le=MAX_CANDIDATES, description="and the best alternatives'")
 
     tools: Annotated[Any, Only([])] = None
     tool_choice: Annotated[Any, Only("none", "auto")] = None
@@ -120,6 +120,10 @@ class ChatRequest(DecodeRequest):
     @property
     def answer_tokens(self) -> int | None:
         return self.max_completion_tokens or self.max_tokens
+
+    @property
+    def answer_field(self) -> str:
+        return "max_completion_tokens" if self.max_completion_tokens else "max_tokens"
 
     @property
     def alternatives(self) -> int | None:

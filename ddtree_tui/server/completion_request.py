@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from ddtree_tui.server.decode_request import DecodeRequest
 from ddtree_tui.server.unsupported import Only
-from engine.events import TOP_CANDIDATES
+from engine.events import MAX_CANDIDATES
 
 
 def _prompt(value: Any) -> Any:
@@ -36,7 +36,7 @@ class CompletionRequest(DecodeRequest):
         WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 1}]}),
     ]
     logprobs: Annotated[int | None, BeforeValidator(_alternatives)] = Field(
-        None, ge=0, le=TOP_CANDIDATES, description="tell log-probabilities, and of so many alternatives"
+        None, ge=0, le=MAX_CANDIDATES, description="tell log-probabilities, and of so many alternatives"
     )
 
     best_of: Annotated[Any, Only(1)] = None

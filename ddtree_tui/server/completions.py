@@ -13,6 +13,7 @@ from ddtree_tui.server.responses import TextAnswer
 from ddtree_tui.server.service import Service
 from ddtree_tui.server.text_form import TextForm
 from engine.commands import Generate
+from engine.settings import Message
 
 
 def completion_routes(service: Service) -> APIRouter:
@@ -29,10 +30,11 @@ def completion_routes(service: Service) -> APIRouter:
         service.check_model(body.model)
         loaded = service.loaded()
         settings = body.settings(service.options, loaded.context_length, thinking=False)
+        messages: list[Message] = [{"role": "user", "content": body.prompt}]
         answering = Answering(
             service,
             TextForm(body, service.options.name),
-            Generate(messages=[{"role": "user", "content": body.prompt}], settings=settings, plain=True),
+            Generate(messages=messages, settings=settings, plain=True, candidates=body.candidates),
             request,
             body,
             loaded,

@@ -20,6 +20,7 @@ from pydantic import (
 from ddtree_tui.server.booleans import Boolean
 from ddtree_tui.server.options import ServeOptions
 from ddtree_tui.server.unsupported import IGNORED, Only, ignored_fields
+from engine.events import TOP_CANDIDATES
 from engine.settings import MAX_BUDGET, DecodeSettings, Mode
 
 MAX_STOPS = 16
@@ -163,3 +164,13 @@ class DecodeRequest(BaseModel):
     def answer_tokens(self) -> int | None:
         """Most tokens the request wants, if it says."""
         return self.max_tokens
+
+    @property
+    def answer_field(self) -> str:
+        """The name of the parameter that says so."""
+        return "max_tokens"
+
+    @property
+    def candidates(self) -> int:
+        """How many the engine is to tell of, where it tells of any."""
+        return max(TOP_CANDIDATES, self.alternatives or 0)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from engine.detail import TopRows, top_rows
-from engine.events import StageTimes
+from engine.events import TOP_CANDIDATES, StageTimes
 from engine.kernels.record import DRAFTER
 from engine.merged import merge_all
 from engine.room import BUCKETS, MAX_PENDING, SPARE_ROWS
@@ -108,8 +108,14 @@ class StaticRunner:
         self.cache.leave(self.session.cache, len(ids))
 
     @torch.inference_mode()
-    def launch(self, settings: DecodeSettings, greedy: bool, revocable: bool = False) -> Flight:
-        """Enqueue one round; only a revocable one can be cut."""
+    def launch(
+        self,
+        settings: DecodeSettings,
+        greedy: bool,
+        revocable: bool = False,
+        candidates: int = TOP_CANDIDATES,
+    ) -> Flight:
+        """Enqueue one round; only a revocable one can be cut. ``candidates``: as in ``decode_round``."""
         bucket = self._bucket(settings, greedy, revocable)
         self._settle_features(bucket)
         self.state.budget.fill_(settings.budget)
@@ -128,8 +134,9 @@ class StaticRunner:
             flight.row_ids.copy_(stages.row_ids)
         if settings.detail:
             # Behind the round and before the next one, whose logits will be in the same places.
-            flight.drafter_top = top_rows(stages.draft_logits) if settings.mode != "ar" else None
-            flight.target_top = top_rows(stages.target_logits)
+            if settings.mode != "ar":
+                flight.drafter_top = top_rows(stages.draft_logits, candidates)
+            flight.target_top = top_rows(stages.target_logits, candidates)
         return flight
 
     def wait(self, flight: Flight) -> StaticResult:

@@ -20,7 +20,8 @@ def test_they_are_those_of_the_whole_softmax(dtype: torch.dtype, rows: int) -> N
     assert torch.equal(logits.gather(-1, top.ids), logits.gather(-1, expected.indices))
 
 
-def test_a_small_vocabulary_has_fewer() -> None:
+def test_there_are_as_many_as_asked_for_and_a_small_vocabulary_has_fewer() -> None:
+    assert top_rows(torch.zeros(2, 30), 20).ids.shape == (2, 20)
     assert top_rows(torch.zeros(2, 3)).ids.shape == (2, 3)
 
 

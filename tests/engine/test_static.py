@@ -339,7 +339,9 @@ def test_naive_uses_the_plain_loop() -> None:
     assert not device._runners
 
 
-@pytest.mark.parametrize("settings", [{"budget": 12}, {"mode": "chain", **SAMPLED}, {"mode": "ar"}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"budget": 12, "candidates": 11}, {"mode": "chain", **SAMPLED}, {"mode": "ar"}], ids=str
+)
 def test_details_come_from_rounds_on_the_device_too(settings: dict[str, Any]) -> None:
     plain, device = both("qwen3_5")
     expected, got = (rounds_of(run(pair, detail=True, **settings)) for pair in (plain, device))
@@ -349,6 +351,7 @@ def test_details_come_from_rounds_on_the_device_too(settings: dict[str, Any]) ->
         assert one.target_topk is not None
         assert_same_candidates(one.target_topk, other.target_topk)
         assert len(other.target_topk.ids) == 1 + len(other.nodes.ids)
+        assert len(other.target_topk.ids[0]) == settings.get("candidates", 8)
         assert (other.drafter_topk is None) == (one.mode == "ar")
         if one.drafter_topk is not None:
             # On the device the drafter is asked for the whole block also where the text ends sooner.

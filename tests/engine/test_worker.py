@@ -73,7 +73,7 @@ STAND_IN = """
     Pair.session = Session()
     Pair.target = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
-    def generate(pair, messages, settings, *, control, plain=False):
+    def generate(pair, messages, settings, *, control, plain=False, candidates=8):
         for index in range(10_000):
             now = control.before_round(settings)
             if now is None:

@@ -129,6 +129,12 @@ def test_logprobs(chat):
     plain = chat(STORY, max_tokens=12, logprobs=True, extra_body={"mode": "ar"}).choices[0].logprobs.content
     assert [each.logprob for each in plain] == pytest.approx([each.logprob for each in told], abs=2e-3)
     assert plain[0].top_logprobs == []
+    for mode in ("ar", "tree"):
+        many = chat(STORY, max_tokens=4, logprobs=True, top_logprobs=20, extra_body={"mode": mode})
+        for each in many.choices[0].logprobs.content:
+            best = [other.logprob for other in each.top_logprobs]
+            assert len(best) == 20
+            assert best == sorted(best, reverse=True)
 
 
 def test_thinking(chat):

@@ -293,6 +293,10 @@ def test_what_the_engine_cannot_do_is_told(echo):
     status, failed = echo.chat("x" * 100, max_tokens=101)
     assert (status, failed["error"]["code"]) == (400, "context_length_exceeded")
     assert "100 of the prompt and 101 of the answer" in failed["error"]["message"]
+    assert failed["error"]["param"] == "max_tokens"
+    for prompt, limit, param in ((150, 60, "messages"), (60, 150, "max_completion_tokens")):
+        failed = echo.chat("x" * prompt, max_completion_tokens=limit)[1]
+        assert failed["error"]["param"] == param
     assert echo.chat("x" * 100, max_tokens=100)[0] == 200
 
 
