@@ -108,7 +108,7 @@ def build_parser() -> argparse.ArgumentParser:
         race,
         "--lanes",
         metavar="LANES",
-        help="as in ar,chain,tree:64,tree:64+thinking; or "
+        help="as in ar,chain,tree:64,tree:auto,tree:64+thinking; or "
         + ", ".join(f"{name} ({lanes})" for name, lanes in RACE_PRESETS.items())
         + " (default modes)",
     )

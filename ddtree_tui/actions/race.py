@@ -84,7 +84,9 @@ class RaceActions(Actions):
             if typed:
                 self._race(prompt, typed[-1])
 
-        explanation = "ar, chain, tree or tree:BUDGET, parted by commas; +thinking or -thinking behind any"
+        explanation = (
+            "ar, chain, tree, tree:BUDGET or tree:auto, parted by commas; +thinking or -thinking behind any"
+        )
         self.push_screen(ValueScreen("Lanes of the race", self.race_lanes, explanation, apply), closed)
 
     def _race(self, prompt: str, lanes: Sequence[DecodeSettings]) -> None:

@@ -1,4 +1,4 @@
-"""Lanes of a race as one writes them: ``ar,chain,tree:64,tree:64+thinking``."""
+"""Lanes of a race as one writes them: ``ar,chain,tree:64,tree:auto,tree:64+thinking``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from msgspec.structs import replace
 
+from ddtree_tui.budget import budget_text, read_budget
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from engine.errors import EngineError
@@ -16,8 +17,10 @@ PRESETS = {
     "budgets": "ar,tree:16,tree:64",
     "thinking": "tree-thinking,tree+thinking",
 }
-_LANE = re.compile(r"(?P<mode>ar|chain|tree)(?::(?P<budget>[0-9]{1,9}))?(?P<thinking>[+-]thinking)?")
-_HOW = "Write ar, chain, tree or tree:BUDGET, each with +thinking or -thinking behind it if you like."
+_LANE = re.compile(r"(?P<mode>ar|chain|tree)(?::(?P<budget>[^+-]+))?(?P<thinking>[+-]thinking)?")
+_HOW = (
+    "Write ar, chain, tree, tree:BUDGET or tree:auto, each with +thinking or -thinking behind it if you like."
+)
 
 
 def read_lanes(text: str, base: DecodeSettings) -> list[DecodeSettings]:
@@ -40,8 +43,10 @@ def read_lanes(text: str, base: DecodeSettings) -> list[DecodeSettings]:
 
 
 def lane_name(settings: DecodeSettings) -> str:
-    """As people read it: ``tree 64 thinking``."""
+    """As people read it: ``tree 64 thinking``, ``tree auto:256``."""
     name = mode_name(settings.mode, settings.budget)
+    if settings.mode == "tree" and settings.auto_budget:
+        name = f"tree {budget_text(settings.budget, auto=True)}"
     return f"{name} thinking" if settings.thinking else name
 
 
@@ -51,7 +56,7 @@ def _lane(text: str, base: DecodeSettings) -> DecodeSettings:
         raise EngineError("bad_setting", f"There is no lane {text!r}.", _HOW)
     lane = replace(base, mode=found["mode"])
     if found["budget"]:
-        lane = replace(lane, budget=int(found["budget"]))
+        lane = replace(lane, **read_budget(found["budget"]))
     if found["thinking"]:
         lane = replace(lane, thinking=found["thinking"][0] == "+")
     lane.check()

@@ -73,6 +73,7 @@ class Account:
             mode=settings.mode,
             block_size=settings.block_size or self._loaded.block_size,
             tree_budget=settings.budget if settings.mode == "tree" else None,
+            auto_budget=settings.auto_budget and settings.mode == "tree",
             decode_rounds=finished.rounds,
             mean_acceptance_length=finished.mean_acceptance_length,
             acceptance_histogram=finished.acceptance_histogram,

@@ -13,6 +13,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     WithJsonSchema,
     model_validator,
 )
@@ -21,7 +22,7 @@ from ddtree_tui.server.booleans import Boolean
 from ddtree_tui.server.options import ServeOptions
 from ddtree_tui.server.unsupported import IGNORED, Only, ignored_fields
 from engine.events import TOP_CANDIDATES
-from engine.settings import MAX_BUDGET, DecodeSettings, Mode
+from engine.settings import AUTO_BUDGET, MAX_BUDGET, DecodeSettings, Mode
 
 MAX_STOPS = 16
 MAX_TEMPERATURE = 100.0
@@ -51,6 +52,25 @@ def _temperature(value: float | None) -> float | None:
     if value is not None and 0 < value < 1e-6:
         raise ValueError("is 0 (greedy) or at least 0.000001.")
     return value
+
+
+AUTO = "auto"
+
+
+def _tree_budget(value: Any) -> Any:
+    if value is None or value == AUTO or (type(value) is int and 1 <= value <= MAX_BUDGET):
+        return value
+    raise ValueError(f'is a whole number from 1 to {MAX_BUDGET}, or "{AUTO}".')
+
+
+_BUDGETS = [
+    {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET},
+    {"type": "string", "enum": [AUTO]},
+    {"type": "null"},
+]
+TreeBudget = Annotated[
+    int | Literal["auto"] | None, PlainValidator(_tree_budget), WithJsonSchema({"anyOf": _BUDGETS})
+]
 
 
 class StreamOptions(BaseModel):
@@ -92,8 +112,8 @@ class DecodeRequest(BaseModel):
     stop: Stops = Field(default_factory=list, description="ends the answer before such a string")
 
     mode: Literal["ar", "chain", "tree"] | None = Field(None, description="the text is the same in all")
-    tree_budget: int | None = Field(
-        None, ge=1, le=MAX_BUDGET, description="most draft nodes a round, in mode tree"
+    tree_budget: TreeBudget = Field(
+        None, description="most draft nodes a round, in mode tree; auto: chosen round by round for speed"
     )
     ddtree_trace: Boolean = Field(None, description="send the engine's events along")
 
@@ -143,7 +163,7 @@ class DecodeRequest(BaseModel):
         """
         said = {
             "mode": self.mode,
-            "budget": self.tree_budget,
+            **self._budget(options.decode),
             "temperature": None if self.temperature is None else float(self.temperature),
             "top_p": None if self.top_p is None else float(self.top_p),
             "top_k": self.top_k,
@@ -159,6 +179,12 @@ class DecodeRequest(BaseModel):
         if self.seed is None and not options.fixed_seed and settings.temperature > 0:
             settings = replace(settings, seed=random.randrange(2**31))
         return settings
+
+    def _budget(self, served: DecodeSettings) -> dict[str, Any]:
+        if self.tree_budget == AUTO:
+            most = served.budget if served.auto_budget else AUTO_BUDGET
+            return {"budget": most, "auto_budget": True}
+        return {} if self.tree_budget is None else {"budget": self.tree_budget, "auto_budget": False}
 
     @property
     def answer_tokens(self) -> int | None:

@@ -53,6 +53,7 @@ class DDTreeBlock(Answer):
     mode: str
     block_size: int | None
     tree_budget: int | None = Field(description="null where the mode has none")
+    auto_budget: bool = Field(description="it is the most that a round's own, chosen for speed, could be")
     decode_rounds: int
     mean_acceptance_length: float
     acceptance_histogram: list[int] = Field(description="n-th: rounds that committed n tokens")

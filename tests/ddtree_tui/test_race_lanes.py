@@ -36,7 +36,7 @@ from engine.events import (
     StageTimes,
     TargetRows,
 )
-from engine.settings import MAX_LANES, DecodeSettings
+from engine.settings import AUTO_BUDGET, MAX_LANES, DecodeSettings
 
 THE, QUICK, BROWN, FOX, DOG, END = (
     token_id(text) for text in (" The", " quick", " brown", " fox", " dog", "<|im_end|>")
@@ -146,6 +146,21 @@ def test_lanes_are_read_as_they_are_written() -> None:
     assert {lane.temperature for lane in lanes} == {0.5}
 
 
+def test_a_lane_may_choose_its_budget_whatever_the_others_do() -> None:
+    for base in (DecodeSettings(budget=32), DecodeSettings(budget=32, auto_budget=True)):
+        own, fixed, auto, bounded, plain = read_lanes(
+            "tree,tree:16,tree:auto,tree:auto:128+thinking,ar", base
+        )
+        assert (own.budget, own.auto_budget) == (32, base.auto_budget)
+        assert (fixed.budget, fixed.auto_budget) == (16, False)
+        assert (auto.budget, auto.auto_budget) == (AUTO_BUDGET, True)
+        assert (bounded.budget, bounded.auto_budget, bounded.thinking) == (128, True, True)
+        assert lane_name(fixed) == "tree 16"
+        assert lane_name(auto) == f"tree auto:{AUTO_BUDGET}"
+        assert lane_name(bounded) == "tree auto:128 thinking"
+        assert lane_name(plain) == "ar"
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_lanes(name: str) -> None:
     lanes = read_lanes(name, DecodeSettings())
@@ -164,6 +179,9 @@ def test_presets_are_lanes(name: str) -> None:
         "ar,tree:9999",
         ",".join(["ar"] * 7),
         "ar,tree:x",
+        "ar,tree:",
+        "ar,tree:auto:0",
+        "ar,chain:auto",
     ],
 )
 def test_other_lanes_are_refused(text: str) -> None:

@@ -51,6 +51,9 @@ def test_what_it_tells_of_the_decoding(chat):
     assert accepted == sum(n * count for n, count in enumerate(metrics["acceptance_histogram"]))
     assert metrics["mean_acceptance_length"] == pytest.approx(1 + accepted / rounds)
     assert metrics["draft_acceptance_rate"] == pytest.approx(accepted / metrics["num_draft_tokens"])
+    chosen = chat(STORY, max_tokens=40, extra_body={"tree_budget": "auto"})
+    assert chosen.ddtree["auto_budget"]
+    assert chosen.choices[0].message.content == answer.choices[0].message.content
     plain = chat(STORY, max_tokens=40, extra_body={"mode": "ar"})
     assert plain.choices[0].message.content == answer.choices[0].message.content
     assert plain.metrics["speculative_decoding"] is None

@@ -11,7 +11,7 @@ from ddtree_tui.server.booleans import Boolean
 from ddtree_tui.server.chat_request import ChatRequest
 from ddtree_tui.server.completion_request import CompletionRequest
 from ddtree_tui.server.options import ServeOptions
-from engine.settings import DecodeSettings, LoadSettings
+from engine.settings import AUTO_BUDGET, DecodeSettings, LoadSettings
 
 BOOLEAN = TypeAdapter(Boolean)
 MESSAGES = [{"role": "user", "content": "hello"}]
@@ -103,6 +103,9 @@ def test_an_answer_can_be_sent_back():
         ({"temperature": 1e-9}, "at least 0.000001"),
         ({"seed": -1}, "greater than or equal to 0"),
         ({"tree_budget": 2000}, "1024"),
+        ({"tree_budget": 0}, 'from 1 to 1024, or "auto"'),
+        ({"tree_budget": "64"}, 'or "auto"'),
+        ({"tree_budget": True}, 'or "auto"'),
         ({"mode": "fast"}, "'ar', 'chain' or 'tree'"),
         ({"stop": [""]}, "none of them empty"),
         ({"stop": ["x"] * 17}, "at most 16"),
@@ -160,6 +163,23 @@ def test_settings_are_the_servers_where_the_request_says_nothing():
         max_new_tokens=7,
         stop=("x",),
     )
+
+
+@pytest.mark.parametrize(
+    ("served", "asked", "expected"),
+    [
+        ({"budget": 16}, None, (16, False)),
+        ({"budget": 16}, 32, (32, False)),
+        ({"budget": 16}, "auto", (AUTO_BUDGET, True)),
+        ({"budget": 100, "auto_budget": True}, None, (100, True)),
+        ({"budget": 100, "auto_budget": True}, 32, (32, False)),
+        ({"budget": 100, "auto_budget": True}, "auto", (100, True)),
+    ],
+)
+def test_the_budget_may_be_the_engines_to_choose(served, asked, expected):
+    options = ServeOptions(LoadSettings(), DecodeSettings(**served), "demo", log_path=None)
+    settings = chat(tree_budget=asked).settings(options, 100)
+    assert (settings.budget, settings.auto_budget) == expected
 
 
 def test_a_text_completion_takes_one_text():
