@@ -70,6 +70,15 @@ class KeyValueRows:
             buffer[:, :, self.length : end] = buffer[:, :, self.length + path.to(buffer.device)]
         self.length = end
 
+    @torch.inference_mode()
+    def replace(self, keys: Tensor, values: Tensor) -> None:
+        """Hold these committed rows (1, H, rows, d), from whatever device, instead of others."""
+        self.length, rows = 0, keys.shape[2]
+        self.reserve(rows)
+        for buffer, given in zip(self.buffers(), (keys, values), strict=True):
+            buffer[:, :, :rows].copy_(given)
+        self.length = rows
+
     def reserve(self, capacity: int) -> None:
         """Make room for ``capacity`` rows; a no-op once there is."""
         keys, values = self.buffers()

@@ -30,9 +30,14 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="cmd", tag=st
 
 
 class Load(Command, frozen=True):
-    """Load a pair; answered by ``loading``* and ``loaded`` or ``failed``."""
+    """Load a pair; answered by ``loading``* and ``loaded`` or ``failed``.
+
+    ``prefix_cache``: bytes of main memory in which to keep what the models remember of conversations other
+    than the last one; only where one process holds the target.
+    """
 
     settings: LoadSettings
+    prefix_cache: int = 0
 
 
 class Generate(Command, frozen=True):

@@ -81,6 +81,20 @@ class DrafterContext:
             for layer, buffer in enumerate(buffers):
                 buffers[layer] = pad(buffer, (0, 0, 0, extra))
 
+    def rows(self) -> list[tuple[Tensor, Tensor]]:
+        """Keys and values of the accepted tokens per layer, (1, kv heads, length, head dim) each."""
+        buffers = zip(self.keys, self.values, strict=True)
+        return [(keys[:, :, : self.length], values[:, :, : self.length]) for keys, values in buffers]
+
+    @torch.inference_mode()
+    def replace(self, rows: list[tuple[Tensor, Tensor]]) -> None:
+        """Hold such rows, from whatever device, instead of others."""
+        length = rows[0][0].shape[2]
+        self.reserve(length)
+        for layer, (keys, values) in enumerate(rows):
+            self.write(layer, 0, keys, values)
+        self.length = length
+
     def write(self, layer: int, start: int, keys: Tensor, values: Tensor) -> None:
         """Put rows (1, kv heads, rows, head dim) at positions ``start`` on, in place."""
         stop = start + keys.shape[2]

@@ -21,6 +21,7 @@ from engine.drafter import Drafter
 from engine.errors import EngineError
 from engine.room import SPARE_ROWS
 from engine.settings import Verify
+from engine.shelf import Aside, Shelf, usable
 from engine.target import Target, Verified
 
 
@@ -45,6 +46,7 @@ class Session:
         drafted: what the last draft used, None before the first.
         path, kept: the rows (int64) that the last commit kept, and the features (rows, F) that it put aside
             for the drafter.
+        shelf: where texts are kept that others follow; None keeps the last one alone.
     """
 
     def __init__(self, target: Target, drafter: Drafter | None) -> None:
@@ -54,6 +56,7 @@ class Session:
         self.cache = target.new_cache()
         longest = target.context_length + SPARE_ROWS
         self.context = drafter.new_context(limit=longest) if drafter else None
+        self.shelf: Shelf | None = None
         self.reset()
 
     @contextmanager
@@ -89,23 +92,33 @@ class Session:
         self.kept: Tensor | None = None
 
     def rewind(self, prompt_ids: Sequence[int]) -> int:
-        """Keep what the new prompt shares with the caches; how many tokens that is.
-
-        A recurrent state cannot be cropped, so only two points can be gone on from: the end of the
-        text, and the snapshot. At least one token is left to prefill, for its logits.
-        """
-        if len(self.ids) < len(prompt_ids) and list(prompt_ids[: len(self.ids)]) == self.ids:
-            return len(self.ids)
-        snapshot = self._snapshot
-        if snapshot is None or not self._leads_to(snapshot, prompt_ids):
+        """Keep what the new prompt shares with the caches, or with a text on the shelf; how many tokens that
+        is (see ``usable``)."""
+        if self.shelf is not None:
+            self._exchange(self.shelf, prompt_ids)
+        length = usable(self.ids, self._snapshot, prompt_ids)
+        if length == len(self.ids):
+            return length
+        if length == 0:
             self.reset()
-            return 0
-        self._go_back(snapshot)
-        return snapshot.length
+        elif self._snapshot is not None:
+            self._go_back(self._snapshot)
+        return length
 
-    def _leads_to(self, snapshot: Snapshot, prompt_ids: Sequence[int]) -> bool:
-        length = snapshot.length
-        return length < len(prompt_ids) and list(prompt_ids[:length]) == self.ids[:length]
+    def _exchange(self, shelf: Shelf, prompt_ids: Sequence[int]) -> None:
+        """Take a text off the shelf from which the prompt goes on better than from this one. This one is put
+        there when it is left."""
+        here = usable(self.ids, self._snapshot, prompt_ids)
+        found = shelf.take(prompt_ids, more_than=here)
+        if here and found is None:
+            return
+        if self.ids:
+            self.hand_over()
+            shelf.put(Aside.of(self.ids, self._snapshot, self.cache, self.context))
+        if found is not None:
+            self.reset()
+            self._snapshot = found.give_back(self.cache, self.context)
+            self.ids = list(found.ids)
 
     def _go_back(self, snapshot: Snapshot) -> None:
         self.hand_over()

@@ -164,6 +164,10 @@ class Worker:
     def _load(self, command: Load) -> None:
         self._pair = None  # the old pair's memory must be free before the new one is read
         self._pair = load(command.settings, self._emit)
+        if command.prefix_cache:
+            from engine.shelf import Shelf
+
+            self._pair.session.shelf = Shelf(command.prefix_cache)
         self._emit(with_floor(self._pair))
         for finding in self._pair.findings or ():
             self._emit(finding)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ddtree_tui.option_types import add, number, whole
 from ddtree_tui.server.options import KEY_VARIABLE, MIB, Limits, ServeOptions
+from engine.errors import EngineError
 from engine.settings import DecodeSettings, LoadSettings
 
 DESCRIPTION = (
@@ -73,6 +74,14 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
         metavar="MIB",
         help=f"MiB of past events to keep for viewers (default {limits.history_bytes // MIB})",
     )
+    add(
+        bounds,
+        "--prefix-cache",
+        type=whole("prefix cache's size", "from 0"),
+        metavar="MIB",
+        help="MiB of main memory to keep past conversations in, so that their next turns are not read anew "
+        f"(default {limits.prefix_bytes // MIB}; with --tp none)",
+    )
 
 
 def serve_options(
@@ -91,6 +100,7 @@ def serve_options(
         grace_seconds=given.get("shutdown_grace", defaults.grace_seconds),
         body_bytes=given["max_body"] * MIB if "max_body" in given else defaults.body_bytes,
         history_bytes=given["history"] * MIB if "history" in given else defaults.history_bytes,
+        prefix_bytes=_prefix_bytes(given, load),
     )
     keys = [*given.get("api_key", []), *([os.environ[KEY_VARIABLE]] if KEY_VARIABLE in os.environ else [])]
     options = ServeOptions(
@@ -109,3 +119,16 @@ def serve_options(
     )
     options.check()
     return options
+
+
+def _prefix_bytes(given: dict[str, Any], load: LoadSettings) -> int:
+    divided = (load.tp or 1) > 1  # every process would have to forget the same conversations
+    if divided and given.get("prefix_cache"):
+        raise EngineError(
+            "bad_setting",
+            "Past conversations cannot be kept where several processes hold the target (--tp).",
+            "Leave --prefix-cache away, or --tp.",
+        )
+    if "prefix_cache" in given:
+        return int(given["prefix_cache"]) * MIB
+    return 0 if divided else Limits().prefix_bytes

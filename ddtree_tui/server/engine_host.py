@@ -194,7 +194,7 @@ class EngineHost:
         )
         self._process = process
         process.start()  # in this thread, the main one: the kernel ends the engine together with it
-        self._post(Load(settings=options.load))
+        self._post(Load(settings=options.load, prefix_cache=options.limits.prefix_bytes))
         self.loaded = await self._or_lost(self._loading)
         log.info("engine loaded", extra={"facts": {"pid": process.pid, "seconds": self.loaded.seconds}})
 

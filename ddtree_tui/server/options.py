@@ -24,6 +24,7 @@ class Limits:
         body_bytes: of a request.
         grace_seconds: for the answer under way when the server is told to end.
         history_bytes: of events kept of past requests.
+        prefix_bytes: of main memory, for what the models remember of conversations other than the last one.
     """
 
     queue: int = 64
@@ -32,6 +33,7 @@ class Limits:
     body_bytes: int = 4 * MIB
     grace_seconds: float = 20.0
     history_bytes: int = 32 * MIB
+    prefix_bytes: int = 256 * MIB
 
     def check(self) -> None:
         """Raises:
@@ -41,6 +43,7 @@ class Limits:
             ("queue's length", self.queue, 0),
             ("body's size", self.body_bytes, 1),
             ("history's size", self.history_bytes, 1),
+            ("prefix cache's size", self.prefix_bytes, 0),
             ("request timeout", self.request_seconds, 0.1),
             ("idle timeout", self.idle_seconds, 0.1),
             ("shutdown grace", self.grace_seconds, 0.0),
