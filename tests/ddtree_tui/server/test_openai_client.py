@@ -162,6 +162,7 @@ def test_thinking(chat):
 
 def test_a_conversation_goes_on_from_the_caches(chat):
     first = chat()
+    chat(STORY, max_tokens=4)  # somebody else's
     messages = [*QUESTION, first.choices[0].message, {"role": "user", "content": "And 5 more?"}]
     second = chat(messages)
     assert second.choices[0].message.content
