@@ -8,16 +8,17 @@ from collections.abc import Iterator, Sequence
 from ddtree_tui.doctor.report import CauseReport, Report
 from ddtree_tui.doctor.tables import (
     ANSWER_COLUMNS,
+    LINE_COLUMNS,
     answer_rows,
     beside_text,
     evidence,
     layer_text,
+    line_parts,
     made_with,
     text_parts,
     when,
 )
 from ddtree_tui.escape import escape
-from engine.diagnosis.lines import Line
 
 _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
 
@@ -47,11 +48,9 @@ def _lines(report: Report) -> Iterator[str]:
                 yield f"\n{plain(answer.name)}: {plain(layer)}."
         for sentence in beside_text(report):
             yield f"\n{plain(sentence)}"
-    for part, title in (("pair", "Pair"), ("environment", "Environment")):
-        lines = [line for line in report.lines if line.part == part]
-        if lines:
-            yield f"\n## {title}\n"
-            yield from table(("", "", "seen", "what to do"), [_row(line) for line in lines])
+    for title, rows in line_parts(report):
+        yield f"\n## {title}\n"
+        yield from table(LINE_COLUMNS, rows)
     for title, texts in text_parts(report):
         yield f"\n## {title}"
         for name, text in texts.items():
@@ -68,10 +67,6 @@ def _cause(number: int, cause: CauseReport) -> Iterator[str]:
     numbers = "; ".join(f"{plain(name)} {plain(value)}" for name, value in evidence(cause.evidence))
     if numbers:
         yield f"   {numbers}"
-
-
-def _row(line: Line) -> tuple[str, ...]:
-    return line.status, line.name, line.seen, " ".join(filter(None, (line.means, line.todo)))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -8,10 +8,12 @@ from html import escape as html
 from ddtree_tui.doctor.report import CauseReport, Report
 from ddtree_tui.doctor.tables import (
     ANSWER_COLUMNS,
+    LINE_COLUMNS,
     answer_rows,
     beside_text,
     evidence,
     layer_text,
+    line_parts,
     made_with,
     text_parts,
     when,
@@ -63,20 +65,10 @@ def _lines(report: Report) -> Iterator[str]:
             if layer := layer_text(answer):
                 yield f"<p>{_text(answer.name)}: {_text(layer)}.</p>"
         yield from (f"<p>{_text(sentence)}</p>" for sentence in beside_text(report))
-    for part, title in (("pair", "Pair"), ("environment", "Environment")):
-        lines = [line for line in report.lines if line.part == part]
-        if lines:
-            yield f"<h2>{title}</h2>"
-            rows = [
-                [
-                    f'<span class="{line.status}">{line.status}</span>',
-                    _text(line.name),
-                    _text(line.seen),
-                    _text(" ".join(filter(None, (line.means, line.todo)))),
-                ]
-                for line in lines
-            ]
-            yield from _table(("", "", "seen", "what to do"), rows)
+    for title, rows in line_parts(report):
+        yield f"<h2>{title}</h2>"
+        cells = [[f'<span class="{status}">{status}</span>', *map(_text, others)] for status, *others in rows]
+        yield from _table(LINE_COLUMNS, cells)
     for title, texts in text_parts(report):
         yield f"<h2>{title}</h2>"
         for name, text in texts.items():

@@ -34,6 +34,21 @@ def text_parts(report: Report) -> Iterator[tuple[str, Mapping[str, str]]]:
             yield title, texts
 
 
+LINE_COLUMNS = ("", "", "seen", "what to do")
+
+
+def line_parts(report: Report) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Title, and cells under ``LINE_COLUMNS``, of what was looked at beside the answers; no empty parts."""
+    for part, title in (("pair", "Pair"), ("environment", "Environment")):
+        rows: list[tuple[str, ...]] = [
+            (line.status, line.name, line.seen, " ".join(filter(None, (line.means, line.todo))))
+            for line in report.lines
+            if line.part == part
+        ]
+        if rows:
+            yield title, rows
+
+
 def answer_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """The cells under ``ANSWER_COLUMNS``, prompt by prompt."""
     several = len({answer.prompt for answer in report.answers}) > 1

@@ -16,14 +16,10 @@ from pathlib import Path
 
 from engine.commands import AnyCommand, Cancel, Generate, Load, Quit, decode_command
 from engine.detectors.found import found
-from engine.event_lines import encode_event
 from engine.events import (
-    AnyEvent,
     Failed,
     Finished,
-    Loaded,
     Loading,
-    ModelInfo,
     Nodes,
     Prefilled,
     Round,
@@ -32,16 +28,15 @@ from engine.events import (
     Tokens,
 )
 
+sys.path.append(str(Path(__file__).parent))  # workers are started so that they do not find their own folder
+from stand_in import emit, made_up_pair
+
 EOS, THINK, END_THINK = 0, 1, 2
 PIECES = {0: "<|im_end|>", 1: "<think>", 2: "</think>", 3: "12", 4: " +", 5: " 30", 6: " =", 7: " 42", 8: "."}
 PIECES |= {9: "\n\n", 12: "[/b]", 13: "\x1b[31m", 14: "Q:"}
 RAW = {10: b"\xe4\xbd", 11: b"\xa0"}  # one CJK character in two tokens
 
 cancelled = threading.Event()
-
-
-def emit(event: AnyEvent) -> None:
-    os.write(1, encode_event(event) + b"\n")
 
 
 def start(command: Generate, first_id: int) -> None:
@@ -247,22 +242,7 @@ def main() -> None:
                 continue
             if scenario == "loading_forever":
                 continue
-            model = ModelInfo(name="fake", path="", architecture="Fake", parameters=1, dtype="float32")
-            emit(
-                Loaded(
-                    target=model,
-                    drafter=model,
-                    device="cpu",
-                    versions={},
-                    block_size=16,
-                    mask_token_id=15,
-                    target_layer_ids=[0],
-                    memory_bytes=1,
-                    seconds=0.1,
-                    context_length=100,
-                    vocab_size=16,
-                )
-            )
+            emit(made_up_pair("fake", block_size=16, mask_id=15, context=100, vocab_size=16))
         elif isinstance(command, Generate):
             globals()[f"answer_{scenario}"](command)
 

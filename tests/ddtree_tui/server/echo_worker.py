@@ -20,18 +20,14 @@ from pathlib import Path
 from typing import Literal
 
 from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory, Quit, decode_command
-from engine.event_lines import encode_event
 from engine.events import (
-    AnyEvent,
     Candidates,
     Checked,
     Failed,
     Finding,
     Finished,
-    Loaded,
     Loading,
     MemoryUse,
-    ModelInfo,
     Nodes,
     Prefilled,
     Round,
@@ -41,16 +37,15 @@ from engine.events import (
 )
 from engine.text_stream import TextStream
 
+sys.path.append(str(Path(__file__).parent.parent))
+from stand_in import emit, made_up_pair
+
 EOS = 256
 LATE_SECONDS = 0.2
 """Time for the next request to come, if the server let it."""
 CONTEXT = 200
 scenario = sys.argv[1] if len(sys.argv) > 1 else "ok"
 cancelled = threading.Event()
-
-
-def emit(event: AnyEvent) -> None:
-    os.write(1, encode_event(event) + b"\n")
 
 
 def load() -> None:
@@ -65,22 +60,7 @@ def load() -> None:
     Path(sys.argv[2] + ".loads").touch()
     if scenario == "slow_load":
         time.sleep(0.5)
-    model = ModelInfo(name="echo", path="", architecture="Echo", parameters=1, dtype="float32")
-    emit(
-        Loaded(
-            target=model,
-            drafter=model,
-            device="cpu",
-            versions={},
-            block_size=8,
-            mask_token_id=255,
-            target_layer_ids=[0],
-            memory_bytes=1,
-            seconds=0.1,
-            context_length=CONTEXT,
-            vocab_size=257,
-        )
-    )
+    emit(made_up_pair("echo", block_size=8, mask_id=255, context=CONTEXT, vocab_size=257))
 
 
 def start(command: Generate, prompt: list[int], first: int) -> None:
