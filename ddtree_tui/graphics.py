@@ -10,9 +10,10 @@ from ddtree_tui.glyphs import BARS
 LEVELS = " .:-=+*#@"
 """The nine heights of a cell in ASCII."""
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-SHADES = "█▓▒░▚▞"
-ASCII_SHADES = "#=+-%o"
-"""One per part of a stacked bar, so that it can be read without colours."""
+SHADES = "▓▒█░▚▞"
+ASCII_SHADES = "%:#.&/"
+"""One per part of a stacked bar, so that it can be read without colours. Most of it is of the third,
+a round's verifying."""
 _BRAILLE = 0x2800
 _DOTS = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """Of a braille cell: per column the bits of its dots, lowest first."""

@@ -40,6 +40,8 @@ NAMES = {
     "number_sign": "#",
 }
 
+ARROWS = {"←↑↓→": "Arrows", "←": "Left", "→": "Right", "↑": "Up", "↓": "Down"}
+
 
 @dataclass(frozen=True)
 class Key:
@@ -97,6 +99,14 @@ def pane_bindings(keys: Iterable[Key]) -> list[Binding]:
 def dialog_safe(keys: Iterable[Key]) -> frozenset[str]:
     """Names of actions that may run while a dialog is open."""
     return frozenset(key.action.partition("(")[0] for key in keys if key.in_dialogs)
+
+
+def in_words(text: str, *, plain: bool) -> str:
+    """Keys as they are shown. In ASCII arrows are words: its signs for them are keys of their own."""
+    if plain:
+        for arrow, word in ARROWS.items():
+            text = text.replace(arrow, word)
+    return text
 
 
 def spelled(keys: str) -> str:

@@ -238,7 +238,12 @@ class PlaygroundApp(
             screen.dismiss("answers")
 
     def _run_is_over(self) -> None:
-        """Back to the prompt box, unless the user is looking at something."""
+        """Back to the prompt box, unless the user is looking at something. A prompt that could not be taken
+        is there again, to be changed."""
+        answer, box = self.controller.session.answer, self.screen_stack[0].query_one(PromptBox)
+        if answer is not None and answer.failed is not None and answer.prefilled is None and not box.text:
+            box.text = answer.prompt
+            box.move_cursor(box.document.end)
         watching = isinstance(self.screen_stack[0].focused, DraftTreeView)
         if watching and self.controller.viewpoint.following:
             self.action_focus_prompt()

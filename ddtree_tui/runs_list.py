@@ -49,7 +49,7 @@ def row(run: RecordedRun, width: int, now: float) -> Text:
     ending = ENDINGS.get(run.ending, run.ending)
     turns = f"[turn {run.turns + 1}] " if run.turns else ""
     won = [f"{run.winner} won"] if run.winner else []
-    notes = [*run.lanes, *won, *(["thinking"] * run.thinking), *([ending] * bool(ending))]
+    notes = [*won, *(["thinking"] * run.thinking), *([ending] * bool(ending))]
     note = f"({', '.join(notes)}) " if notes else ""
     values = {
         "when": when(run.when, now),

@@ -13,7 +13,7 @@ from ddtree_tui.options import ExportOptions
 from ddtree_tui.session import Session
 from ddtree_tui.standard_output import put_bytes
 from engine.errors import EngineError
-from engine.events import AnyEvent, Lane, Round, Tokens
+from engine.events import AnyEvent, Lane, Loaded, Round, Tokens
 from engine.recording import Recording, own
 from engine.trace import in_blocks, read_trace
 
@@ -52,7 +52,7 @@ def _exported(options: ExportOptions) -> Iterable[bytes]:
         options.trace, options.number
     )
     for event in events:
-        if isinstance(event, Tokens):
+        if isinstance(event, Loaded | Tokens):  # ids mean something else behind another target
             session.apply(event)
     return exported_round(options.format.name, session.vocabulary, round_)
 
@@ -70,10 +70,11 @@ def _round_alone(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round] |
 
 def _round_of_all(trace: Path, number: int) -> tuple[Sequence[AnyEvent], Round]:
     events = read_trace(trace).events
-    wanted = own(events[events.rounds[_index(number, len(events.rounds), "round")]])
+    place = events.rounds[_index(number, len(events.rounds), "round")]
+    wanted = own(events[place])
     assert isinstance(wanted, Round)
-    spelled = [own(events[index]) for index, kind in enumerate(events.kinds) if kind in (Tokens, Lane)]
-    return spelled, wanted
+    before = [own(events[i]) for i in range(place) if events.kinds[i] in (Loaded, Tokens, Lane)]
+    return before, wanted
 
 
 def _index(number: int, count: int, what: str) -> int:

@@ -8,6 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.strip import Strip
 
+from ddtree_tui.keys import in_words
 from ddtree_tui.plural import counted
 from ddtree_tui.prompt_lines import PROMPT_VIEWS, Piece, PromptView, prompt_lines
 from ddtree_tui.screens.sized import Sized
@@ -108,8 +109,13 @@ class ExactPromptScreen(Sized, ModalScreen[None]):
             yield PromptFacts([("What the model was given", "title"), (facts, "quiet")])
             yield PromptText(prefilled, self._vocabulary)
             keys = [("v", "text, tokens, ids"), ("↑ ↓", "scroll"), ("Esc", "close")]
+            plain = self.app.has_class("-ascii")
             yield PromptFacts(
-                [span for key, what in keys for span in ((key, "key"), (f" {what}   ", "quiet"))]
+                [
+                    span
+                    for key, what in keys
+                    for span in ((in_words(key, plain=plain), "key"), (f" {what}   ", "quiet"))
+                ]
             )
 
     def action_next_view(self) -> None:

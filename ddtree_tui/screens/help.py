@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from ddtree_tui.answer_text import AR, BONUS, FIRST
 from ddtree_tui.comparison_lane import LANE, LANE_MEANINGS
 from ddtree_tui.glyphs import DRAWING_MEANINGS
-from ddtree_tui.keys import Key, spelled
+from ddtree_tui.keys import Key, in_words, spelled
 from ddtree_tui.overview import MARK_MEANINGS, MARKS
 from ddtree_tui.screens.sized import Sized
 from ddtree_tui.widgets.painted import Lines, Span
@@ -58,8 +58,9 @@ class KeyTable(Lines):
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         lines: list[list[Span]] = []
+        plain = self.app.has_class("-ascii")
         for row in self.rows:
-            everywhere, outside, what = row
+            everywhere, outside, what = (in_words(cell, plain=plain) for cell in row)
             key, text = ("title", "title") if row == HEADING or not what else ("key", "text")
             lines.append([(_pad(everywhere, 8), key), (_pad(outside, 15), key), (what, text)])
         return [*lines, []]

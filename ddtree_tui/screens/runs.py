@@ -162,7 +162,8 @@ class RunsScreen(Sized, ModalScreen[Chosen]):
         """The prompt as far as two lines go, or why there is nothing."""
         run = self.run
         if run is not None:
-            text = escape(run.prompt)
+            lanes = f"Race of {', '.join(run.lanes)}: " if run.lanes else ""
+            text = lanes + escape(run.prompt)
         elif self._reading:
             text = ""
         elif self._runs:

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from ddtree_tui.config_file import parsed
 from ddtree_tui.escape import escape
+from ddtree_tui.keys import in_words
 from ddtree_tui.screens.sized import Sized
 from ddtree_tui.setting_list import SETTINGS, Limits, Setting, Since, nudged, setting, turned
 from ddtree_tui.widgets.setting_row import SettingRow, SettingValue
@@ -102,7 +103,9 @@ class SettingsScreen(Sized, Screen[None]):
             self._say(focused.setting)
             chosen = focused.setting
             enter = "pick" if chosen.name in PICKED else "turn" if chosen.is_switch else "type"
-            self.query_one("#settings-keys", Static).update(KEYS_HELP.format(enter))
+            self.query_one("#settings-keys", Static).update(
+                in_words(KEYS_HELP.format(enter), plain=self.app.has_class("-ascii"))
+            )
             self.call_after_refresh(self._bring_into_view, focused)
 
     def _bring_into_view(self, value: SettingValue) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from textual import events
 
+from ddtree_tui.keys import in_words
 from ddtree_tui.widgets.painted import Lines, Span
 
 ALWAYS = 2
@@ -48,7 +49,9 @@ class KeyBar(Lines):
         spans: list[Span] = []
         self._places = []
         x = 0
-        for key, what, action in _fitting(self._hints, width):
+        plain = self.app.has_class("-ascii")
+        hints = tuple((in_words(key, plain=plain), what, action) for key, what, action in self._hints)
+        for key, what, action in _fitting(hints, width):
             cells = _cells((key, what, action))
             spans += [(key, "key"), (f" {what}", "what"), ("  ", "what")]
             self._places.append((x, x + cells, action))

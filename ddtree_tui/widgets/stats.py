@@ -8,13 +8,12 @@ from rich.cells import cell_len
 
 from ddtree_tui.answer import Answer
 from ddtree_tui.glyphs import BARS
+from ddtree_tui.graphics import SHADES
 from ddtree_tui.plural import counted
 from ddtree_tui.statistics.stages import STAGES, stage_ms
 from ddtree_tui.unknown import UNKNOWN, number_text, time_text
 from ddtree_tui.widgets.painted import Lines, Span
 
-SHADES = "▓▒█░▚"
-"""One per stage, so that the bar of stage times can be read without colours."""
 LABEL_CELLS, NUMBER_CELLS = 28, 9
 BIN_CELLS = 2
 DEFAULT_BLOCK = 16
@@ -175,7 +174,7 @@ class Stats(Lines):
         spent = sum(stage_ms(times, stage) for stage in STAGES)
         numbers: list[list[Span]] = [[]]
         bar, used = "", 0
-        for stage, shade in zip(STAGES, SHADES, strict=True):
+        for stage, shade in zip(STAGES, SHADES, strict=False):
             ms = stage_ms(times, stage)
             bar += shade * round(width * ms / spent) if spent else ""
             value = f"{ms:.1f}"

@@ -167,7 +167,9 @@ class Welcome(VerticalScroll, can_focus=False):
             "A small drafter guesses a tree of next tokens, the target model checks all of them at once, and"
             " keeps the longest path it agrees with. The text is exactly the target's own.",
         )
-        yield Title("Type a prompt below and press Enter", "or pick one: Tab, then ↑ ↓ and Enter.")
+        plain = self.app.has_class("-ascii")
+        pick = "Tab, Up or Down, Enter." if plain else "Tab, then ↑ ↓ and Enter."
+        yield Title("Type a prompt below and press Enter", f"or pick one: {pick}")
         examples = Examples(*(Option(Content(prompt)) for prompt in self._prompts), markup=False)
         examples.styles.max_height = len(self._prompts)
         yield examples

@@ -10,9 +10,10 @@ import threading
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import networkx
 import pytest
-from make_recording import Recording, conversation
+from make_recording import VOCABULARY, Recording, conversation, loaded
 
 from ddtree_tui import cli
 from ddtree_tui.draft_shape import DraftShape
@@ -23,7 +24,7 @@ from ddtree_tui.export.tree_svg import tree_svg
 from ddtree_tui.session import Session
 from engine.errors import EngineError
 from engine.event_lines import encode_event
-from engine.events import AnyEvent, Loaded, Prefilled, Round, Tokens
+from engine.events import AnyEvent, Finished, Loaded, Prefilled, Round, Tokens
 from engine.recording import Announced, RunWriter
 from engine.settings import DecodeSettings
 from engine.trace import read_trace
@@ -146,6 +147,19 @@ def test_a_round_from_a_pipe(tmp_path: Path, capsysbinary: pytest.CaptureFixture
     os.mkfifo(pipe)
     threading.Thread(target=pipe.write_bytes, args=(file.read_bytes(),), daemon=True).start()
     assert exported(capsysbinary, pipe, "--json", 2) == exported(capsysbinary, file, "--json", 2)
+
+
+def test_a_round_is_spelled_as_the_target_it_is_of_spells_it(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    events = conversation(1, rounds=2)
+    answer = [event for event in events if isinstance(event, Prefilled | Round | Finished)]
+    alone = exported(capsysbinary, plain(tmp_path / "alone", events), "--json", 1)
+    other = msgspec.structs.replace(loaded(), target=msgspec.structs.replace(loaded().target, path="other"))
+    spelled = Tokens(pieces={str(number): "elsewhere" for number in range(len(VOCABULARY))})
+    both = plain(tmp_path / "both", [*events, other, spelled, *answer])
+    assert exported(capsysbinary, both, "--json", 1) == alone
+    assert b"elsewhere" in exported(capsysbinary, both, "--json", 3)
 
 
 def test_a_recording_becomes_a_plain_trace(

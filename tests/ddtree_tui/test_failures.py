@@ -10,11 +10,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playing import Playing, playing
+from playing import Playing, ask, playing
 
 from ddtree_tui.engine_link import EngineLink
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.session import Phase
+from ddtree_tui.widgets.prompt import PromptBox
 from engine.settings import LoadSettings
 
 FAKE_WORKER = Path(__file__).with_name("fake_worker.py")
@@ -124,3 +125,13 @@ async def test_a_paused_run_is_not_silent(tmp_path: Path) -> None:
         play.controller.watchdog.patience = 0.3
         await play.pilot.pause(1.0)
         assert len(play.app.screen_stack) == 1
+
+
+async def test_a_prompt_that_could_not_be_taken_is_there_again() -> None:
+    async with playing() as play:
+        await ask(play, "fail")
+        assert "The prompt is too long." in await in_dialog(play)
+        await play.pilot.press("escape")
+        await play.until(lambda: len(play.app.screen_stack) == 1)
+        box = play.app.query_one(PromptBox)
+        assert (box.text, box.has_focus) == ("fail", True)

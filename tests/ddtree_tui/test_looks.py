@@ -80,6 +80,7 @@ async def test_ascii_mode_shows_nothing_else_on_any_screen(size: tuple[int, int]
         await play.settle()
         assert play.text().isascii()
         assert re.search(r"O +root", play.text())
+        assert "or pick one: Tab, Up or Down, Enter." in play.text()
         await play.type("hello")
         await play.pilot.press("enter")
         await play.until(lambda: not play.controller.busy)
@@ -89,6 +90,8 @@ async def test_ascii_mode_shows_nothing_else_on_any_screen(size: tuple[int, int]
             await play.pilot.press(key)
             await play.settle()
             assert play.text().isascii(), key
+            assert "?? Search" not in play.text()
+            assert key != "f1" or re.search(r"F3 +Left \[ ", play.text())
             await play.pilot.press("escape")
         play.app.change_looks(ascii=False)
         await play.settle()
