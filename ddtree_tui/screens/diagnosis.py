@@ -7,9 +7,9 @@ from textual.binding import Binding
 
 from ddtree_tui.controller import Controller
 from ddtree_tui.doctor.of_run import awaited, report_of, rows_of, state_of
-from ddtree_tui.doctor.report import Report
+from ddtree_tui.doctor.report import CauseReport, Report
 from ddtree_tui.rows import Row
-from ddtree_tui.screens.live import LiveScreen
+from ddtree_tui.screens.live import EXPLAIN, QUIT, LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.row_view import RowView
 from ddtree_tui.widgets.screen_title import ScreenTitle
@@ -19,8 +19,10 @@ HINTS: tuple[Hint, ...] = (
     ("↑ ↓", "scroll", ""),
     ("n N", "causes", "screen.next_cause(1)"),
     ("Enter", "its first round", "screen.go"),
-    ("^Q", "quit", "quit"),
+    EXPLAIN,
+    QUIT,
 )
+CAUSE_HINTS = HINTS[2:4]
 
 
 class DiagnosisView(RowView):
@@ -49,16 +51,19 @@ class DiagnosisView(RowView):
         """Place of the cause that Enter is about."""
 
     @property
+    def causes(self) -> list[CauseReport]:
+        """What is wrong, roots first."""
+        return self._report.causes if self._report is not None else []
+
+    @property
     def round(self) -> int | None:
         """The round that the chosen cause shows in first, counted from 0."""
-        causes = self._report.causes if self._report is not None else []
-        shows = causes[self.chosen].round if self.chosen < len(causes) else None
+        shows = self.causes[self.chosen].round if self.chosen < len(self.causes) else None
         return None if shows is None else shows - 1
 
     def choose_next(self, by: int) -> None:
         """Another cause, which is scrolled to."""
-        count = len(self._report.causes) if self._report is not None else 0
-        if count:
+        if count := len(self.causes):
             self.chosen = (self.chosen + by) % count
             self._write()
             line = next(number for number, row in enumerate(self._rows) if row.cause == self.chosen)
@@ -90,6 +95,32 @@ class DiagnosisView(RowView):
 class DiagnosisScreen(LiveScreen[int]):
     """Looks again when something new is known of the answer. Dismissed with a round to show, or nothing."""
 
+    EXPLANATION = (
+        (
+            "What is wrong, and why",
+            (
+                "Detectors look at every round while it is decoded, and at the text. What they saw is "
+                "ranked here: roots first, then what follows from them. Each has what was seen, why it "
+                "matters, and what to do."
+            ),
+        ),
+        (
+            "Against the target alone",
+            (
+                "Only a comparison with the target alone, without drafts, tells whether the text is its "
+                "own: C on the main screen compares it, the setting oracle does so behind every answer. "
+                "Without one nothing is called healthy, however good it looks."
+            ),
+        ),
+        (
+            "Defect, warning, note",
+            "A defect makes the text wrong, or drafting worthless. A warning may. A note explains.",
+        ),
+        (
+            "Keys",
+            "n and N choose a cause, Enter shows the round that it shows in first, Esc goes back.",
+        ),
+    )
     BINDINGS = [
         Binding("escape,q,D", "leave", "Back"),
         Binding("n,tab", "next_cause(1)", "Next cause"),
@@ -110,7 +141,6 @@ class DiagnosisScreen(LiveScreen[int]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(KeyBar).show(HINTS)
         self.query_one(DiagnosisView).focus()
         self.show(self._controller)
 
@@ -125,6 +155,8 @@ class DiagnosisScreen(LiveScreen[int]):
             views[0].show(report_of(answer), awaited(answer))
         else:
             views[0].tell(awaited(answer))
+        hints = HINTS if views[0].causes else tuple(hint for hint in HINTS if hint not in CAUSE_HINTS)
+        self.query_one(KeyBar).show(hints)
 
     def action_next_cause(self, by: int) -> None:
         """Choose another cause."""

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
-from ddtree_tui.ascii_forms import ascii_form
 from ddtree_tui.controller import Controller
 from ddtree_tui.panels.arrangement import PANELS
 from ddtree_tui.plural import counted
-from ddtree_tui.screens.live import LiveScreen
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.live import EXPLAIN, QUIT, LiveScreen
 from ddtree_tui.statistics.scope import Scope
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.numbers_view import NumbersView
@@ -23,8 +18,8 @@ HINTS: tuple[Hint, ...] = (
     ("Esc", "back", "screen.leave"),
     ("s", "of which rounds", "screen.scope"),
     ("↑ ↓", "scroll", ""),
-    ("F1", "how to read this", "screen.explain"),
-    ("^Q", "quit", "quit"),
+    EXPLAIN,
+    QUIT,
 )
 
 
@@ -74,10 +69,10 @@ class NumbersHeading(Lines):
 class NumbersScreen(LiveScreen[Scope]):
     """Dismissed with the scope it was left in."""
 
+    EXPLANATION = [(f"{panel.title}: {panel.how}", panel.help) for panel in PANELS]
     BINDINGS = [
         Binding("escape,q,number_sign,f12", "leave", "Back"),
         Binding("s,tab", "scope", "Of which rounds"),
-        Binding("f1,question_mark", "explain", "How to read this"),
     ]
 
     def __init__(self, controller: Controller, scope: Scope, *, plain: bool) -> None:
@@ -114,37 +109,3 @@ class NumbersScreen(LiveScreen[Scope]):
         """The shown answer, all answers, since a setting last changed."""
         self.scope = self.scope.following
         self.show(self._controller)
-
-    def action_explain(self) -> None:
-        """What each panel means."""
-        self.app.push_screen(NumbersHelp(plain=self._plain))
-
-
-class NumbersHelp(Sized, ModalScreen[None]):
-    """Each panel in a paragraph. Any of its keys closes it."""
-
-    BINDINGS = [Binding("escape,f1,q,question_mark,enter", "dismiss", "Close")]
-    DEFAULT_CSS = """
-    NumbersHelp {
-        align: center middle;
-        background: $background 60%;
-        #numbers-help {
-            width: 86; max-width: 98%; height: auto; max-height: 96%;
-            padding: 1 2; background: $surface; scrollbar-size: 1 1;
-        }
-        .panel-title { text-style: bold; color: $shown; }
-        .panel-help { margin-bottom: 1; }
-    }
-    """
-
-    def __init__(self, *, plain: bool) -> None:
-        super().__init__()
-        self._plain = plain
-
-    def compose(self) -> ComposeResult:
-        """In the order of the panels."""
-        with VerticalScroll(id="numbers-help"):
-            for panel in PANELS:
-                title = f"{panel.title}: {panel.how}"
-                yield Static(ascii_form(title) if self._plain else title, classes="panel-title", markup=False)
-                yield Static(panel.help, classes="panel-help", markup=False)

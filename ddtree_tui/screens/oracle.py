@@ -7,7 +7,7 @@ from textual.binding import Binding
 
 from ddtree_tui.check.rows import rows_of
 from ddtree_tui.controller import Controller
-from ddtree_tui.screens.live import LiveScreen
+from ddtree_tui.screens.live import EXPLAIN, QUIT, LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.row_view import RowView
 from ddtree_tui.widgets.screen_title import ScreenTitle
@@ -17,7 +17,8 @@ HINTS: tuple[Hint, ...] = (
     ("c", "compare again", "screen.again"),
     ("s", "one token at a time", "screen.sequential"),
     ("↑ ↓", "scroll", ""),
-    ("^Q", "quit", "quit"),
+    EXPLAIN,
+    QUIT,
 )
 
 
@@ -49,6 +50,37 @@ class OracleView(RowView):
 class OracleScreen(LiveScreen[None]):
     """Follows a comparison while it goes on; compares at once what was not compared yet."""
 
+    EXPLANATION = (
+        (
+            "Is this the target's own text?",
+            (
+                "The target reads the answer alone, without drafts and trees, and chooses a token at every "
+                "place. Where it would have written another one, the answer is not its own."
+            ),
+        ),
+        (
+            "Ties and defects",
+            (
+                "Numbers are rounded, and trees are summed in another order than single tokens. Where two "
+                "tokens are so close that this may decide, a difference is a tie and harmless. How close "
+                "that is is measured on this device. Anything else is a defect."
+            ),
+        ),
+        (
+            "Features, caches, recurrent state",
+            (
+                "What the drafter reads and what the caches hold is compared too: errors there show in the "
+                "text only later. The curve is the state's relative error over rounds; it should stay flat."
+            ),
+        ),
+        (
+            "Keys",
+            (
+                "c compares again. s has the target alone decode the text token by token as well, which is "
+                "slow and leaves no doubt. Esc goes back; a comparison goes on."
+            ),
+        ),
+    )
     BINDINGS = [
         Binding("escape,q,C", "leave", "Back"),
         Binding("c", "again", "Compare again"),

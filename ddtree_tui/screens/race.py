@@ -10,62 +10,21 @@ from textual.binding import Binding
 from textual.containers import Container
 
 from ddtree_tui.controller import Controller
-from ddtree_tui.escape import escape, fit
 from ddtree_tui.race.comparison import Comparison
 from ddtree_tui.race.course import Race
 from ddtree_tui.race.showing import RaceShowing
 from ddtree_tui.race.table import comparisons
 from ddtree_tui.round_player import speed_text
-from ddtree_tui.screens.live import LiveScreen
+from ddtree_tui.screens.live import EXPLAIN, QUIT, LiveScreen
 from ddtree_tui.widgets.key_bar import Hint, KeyBar
 from ddtree_tui.widgets.lane_view import LaneView
-from ddtree_tui.widgets.painted import Lines, Span, spread
 from ddtree_tui.widgets.race_result import RaceTable, TextDiff
+from ddtree_tui.widgets.race_title import RaceTitle
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 
-QUIT: Hint = ("^Q", "quit", "quit")
 ROUND_ACTIONS = ("first", "newest", "play", "play_all", "step", "pause", "speed")
 WIDE = 100
 """Cells from which on lanes stand side by side."""
-
-
-class RaceTitle(Lines):
-    """What is raced, and on what."""
-
-    ROLES = ("title", "prompt", "where", "state")
-    COMPONENT_CLASSES = set(ROLES)
-    ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    RaceTitle {
-        height: 1;
-        padding: 0 1;
-        background: $panel;
-        .title { color: $shown; text-style: bold; }
-        .prompt { color: $foreground; }
-        .where { color: $quiet; }
-        .state { color: $bonus; text-style: bold; }
-    }
-    """
-
-    def __init__(self, race: Race) -> None:
-        super().__init__()
-        self._race = race
-        self._state = ""
-
-    def show(self, state: str) -> None:
-        """Take how it stands, where that is not to be seen of the lanes."""
-        if state != self._state:
-            self._state = state
-            self.redraw()
-
-    def draw(self, width: int, height: int) -> list[list[Span]]:
-        loaded = self._race.loaded
-        where = escape(f"{loaded.target.name}, {loaded.target.dtype}, {loaded.device}")
-        state = f"{self._state}  " if self._state else ""
-        room = max(20, width - len(state) - len(where) - 8)
-        prompt = fit(escape(" ".join(self._race.prompt.split())), room)
-        right: list[Span] = [*([(state, "state")] if state else []), (where, "where")]
-        return [spread([("Race  ", "title"), (prompt, "prompt")], right, width)]
 
 
 class RaceScreen(LiveScreen[str]):
@@ -76,6 +35,41 @@ class RaceScreen(LiveScreen[str]):
         name: what the recording is called, where one is shown.
     """
 
+    EXPLANATION = (
+        (
+            "One prompt in several ways",
+            (
+                "Each lane decodes it in its own way, over the same weights and with caches of its own. "
+                "Rounds alternate: next is the lane whose rounds have taken the least time so far. So all "
+                "lanes meet the same device, and the ratios hold also while something else is at work on "
+                "it."
+            ),
+        ),
+        (
+            "Above each text",
+            (
+                "Speed and time are of the lane's own rounds; what the others take meanwhile is not in "
+                "them. The ratio is against ar, or the first lane. Accepted is the mean number of tokens a "
+                "round commits. The bars show how many tokens there are, on one scale."
+            ),
+        ),
+        (
+            "The texts",
+            (
+                "Lanes of one prompt are to write the same text. Where they do not, d shows both as one and "
+                "the first token that differs: a tie is explained by rounding, a DEFECT by nothing. Drawn "
+                "tokens (temperature above 0) may differ."
+            ),
+        ),
+        (
+            "Keys",
+            (
+                "Space pauses, n decodes one round. ← → or [ ] show how it stood a round before or after, { "
+                "} ten, Home the first, f the newest; p plays from the shown round on, < > slower and "
+                "faster. x exports the race, or a lane as a page; r races again. Esc stops, then goes back."
+            ),
+        ),
+    )
     BINDINGS = [
         Binding("escape,q,f10", "leave", "Stop or back"),
         Binding("space,f2", "pause", "Pause or go on", priority=True),
@@ -188,7 +182,7 @@ class RaceScreen(LiveScreen[str]):
                 ("d", "lanes", "screen.diff"),
                 ("← →", "other text", "screen.move(1)"),
             )
-            return (("Esc", "back", "screen.leave"), *views, QUIT)
+            return (("Esc", "back", "screen.leave"), *views, EXPLAIN, QUIT)
         playback, rounds = self.showing.playback, ("← →", "round", "screen.move(-1)")
         newest: tuple[Hint, ...] = ()
         if self.showing.looking_back:
@@ -202,6 +196,7 @@ class RaceScreen(LiveScreen[str]):
                 *newest,
                 ("a", "all at once", "screen.play_all"),
                 ("< >", "speed", "screen.speed(1)"),
+                EXPLAIN,
                 QUIT,
             )
         if self._compared is None:
@@ -212,6 +207,7 @@ class RaceScreen(LiveScreen[str]):
                 ("n", "one round", "screen.step"),
                 rounds,
                 *newest,
+                EXPLAIN,
                 QUIT,
             )
         again: tuple[Hint, ...] = () if playback is not None else (("r", "again", "screen.again"),)
@@ -223,6 +219,7 @@ class RaceScreen(LiveScreen[str]):
             ("p", "play", "screen.play"),
             *again,
             ("x", "export", "screen.export"),
+            EXPLAIN,
             QUIT,
         )
 

@@ -12,7 +12,7 @@ from ddtree_tui.race.marked_diff import marked_diff, wrapped
 from ddtree_tui.race.table import COLUMNS, aligned, rows
 from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
 
-FEW_COLUMNS = (0, 1, 2, 3, 4, 6, 8, 9)
+SOME_COLUMNS = ((0, 1, 2, 3, 4, 6, 8, 9), (0, 1, 2, 3, 8, 9), (0, 1, 2, 9))
 """Of the table, where not all of them have room."""
 
 
@@ -50,8 +50,9 @@ class RaceTable(Lines):
         race = self._race
         table = [COLUMNS, *rows(race, self._compared)]
         lines = aligned(table)
-        if max(map(len, lines)) > width:
-            lines = aligned([tuple(row[place] for place in FEW_COLUMNS) for row in table])
+        for places in SOME_COLUMNS:
+            if max(map(len, lines)) > width:
+                lines = aligned([tuple(row[place] for place in places) for row in table])
         drawn: list[list[Span]] = [[(fit(lines[0], width), "heading")]]
         standings = race.standings()
         for one, line in zip(standings.lanes, lines[1:], strict=True):
@@ -74,6 +75,8 @@ class RaceTable(Lines):
             return f"{told}: d shows where and why.", "wrong" if defects else "note"
         if set(kinds) == {"same"}:
             return "All texts are the same.", "note"
+        if "so far" in kinds and not {*kinds} - {"same", "so far"}:
+            return "The texts are the same, as far as they go.", "note"
         return "", "note"
 
 

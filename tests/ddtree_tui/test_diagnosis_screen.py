@@ -67,6 +67,10 @@ async def test_what_was_not_compared_is_not_called_healthy():
         assert "Nothing wrong is seen" in shown
         assert "Healthy" not in shown
         assert "Esc, then C" in shown
+        assert "causes" not in shown
+        await play.pilot.press("f1")
+        await play.settle()
+        assert "nothing is called healthy" in " ".join(play.text().split())
 
 
 async def test_a_comparison_under_way_is_said_and_how_far_it_is():

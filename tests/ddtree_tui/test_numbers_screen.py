@@ -10,7 +10,8 @@ from playing import playing, replaying
 from textual.color import Color
 
 from ddtree_tui.panels.arrangement import PANELS
-from ddtree_tui.screens.numbers import NumbersHelp, NumbersScreen
+from ddtree_tui.screens.explanation import ExplanationScreen
+from ddtree_tui.screens.numbers import NumbersScreen
 from ddtree_tui.session import Phase
 from ddtree_tui.widgets.numbers_view import NumbersView
 from engine.commands import MeasureMemory
@@ -104,7 +105,7 @@ async def test_f1_explains_every_panel():
     async with replaying(conversation(3, rounds=10), size=(80, 24)) as play:
         await play.pilot.press("number_sign", "f1")
         await play.settle()
-        assert isinstance(play.app.screen, NumbersHelp)
+        assert isinstance(play.app.screen, ExplanationScreen)
         seen = play.text()
         for _ in range(8):
             await play.pilot.press("pagedown")

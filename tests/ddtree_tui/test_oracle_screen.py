@@ -104,6 +104,9 @@ async def test_an_answer_is_checked_on_demand():
         await play.pilot.press("s")
         await play.settle()
         assert play.engine.sent_of(Check)[1].sequential
+        await play.pilot.press("f1")
+        await play.settle()
+        assert "Ties and defects" in play.text()
 
 
 async def test_a_new_prompt_does_not_wait_for_a_comparison():

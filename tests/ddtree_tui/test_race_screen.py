@@ -70,6 +70,11 @@ async def test_a_race_from_start_to_end(size: tuple[int, int]) -> None:
         assert "1st in" in text
         assert "2 texts not the same, 2 defects: d shows where and why." in text
         assert "hello" in text
+        assert text.count("reference") == 1
+        await play.pilot.press("f1")
+        await play.settle()
+        assert "One prompt in several ways" in play.text()
+        await play.pilot.press("f1")
         for one in screen(play).race.standings().lanes:
             assert f"{one.tokens_per_second:.1f}" in text
         views = [view.region for view in screen(play).query(LaneView)]
