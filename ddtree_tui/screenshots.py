@@ -38,7 +38,8 @@ SECONDS_TO_ANSWER = 300.0
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture. Without a ``prompt`` it is the first screen; ``keys`` are pressed after the answer."""
+    """One picture. Without a ``prompt`` it is the first screen; ``keys`` are pressed after the answer.
+    ``race``: the prompt is raced, in the lanes of that letter."""
 
     name: str
     columns: int
@@ -47,6 +48,7 @@ class Scene:
     settings: DecodeSettings = field(default_factory=DecodeSettings)
     light: bool = False
     keys: tuple[str, ...] = ()
+    race: str = ""
 
 
 FAULTY = DecodeSettings(budget=16, oracle="full", inject=("wrong-leaf",))
@@ -78,6 +80,7 @@ SCENES = (
     Scene("naive", 120, 40, "Tell me a short story about a fox.", DecodeSettings(verify="naive")),
     Scene("fault", 120, 40, WORD_PROBLEM, FAULTY),
     Scene("diagnosis", 120, 40, WORD_PROBLEM, FAULTY, keys=("escape", "D")),
+    Scene("race", 120, 40, "Tell me a short story about a fox.", race="m"),
     Scene("numbers", 120, 40, "Tell me a short story about a fox.", keys=("f12",)),
     Scene("keys", 120, 40, keys=("f1",)),
 )
@@ -110,7 +113,9 @@ async def shoot(scene: Scene, controller: Controller, options: AppOptions) -> st
             await _until(pilot, controller, lambda: controller.session.phase is Phase.READY, SECONDS_TO_LOAD)
         else:
             await pilot.press("a")
-        if scene.prompt:
+        if scene.race:
+            await _race(pilot, controller, scene)
+        elif scene.prompt:
             await _answer(pilot, controller, scene)
         if scene.keys:
             await pilot.press(*scene.keys)
@@ -121,7 +126,7 @@ async def shoot(scene: Scene, controller: Controller, options: AppOptions) -> st
 async def _answer(pilot: Pilot[None], controller: Controller, scene: Scene) -> None:
     """Send the prompt, wait for the end, and go back to the round that shows most."""
     if controller.playback is None:
-        await pilot.press(*("space" if character == " " else character for character in scene.prompt))
+        await _type(pilot, scene.prompt)
         await pilot.press("enter")
     await _until(pilot, controller, lambda: not controller.busy, SECONDS_TO_ANSWER)
     if scene.settings.oracle != "off":
@@ -132,6 +137,22 @@ async def _answer(pilot: Pilot[None], controller: Controller, scene: Scene) -> N
         controller.viewpoint.choose(best, len(rounds))
         pilot.app.screen.focus_next()
         pilot.app.screen.focus_previous()
+
+
+async def _race(pilot: Pilot[None], controller: Controller, scene: Scene) -> None:
+    """Race the prompt to the end."""
+    if controller.playback is None:
+        await _type(pilot, scene.prompt)
+        await pilot.press("f10", scene.race)
+    await _until(pilot, controller, lambda: _raced(controller), SECONDS_TO_ANSWER)
+
+
+async def _type(pilot: Pilot[None], text: str) -> None:
+    await pilot.press(*("space" if character == " " else character for character in text))
+
+
+def _raced(controller: Controller) -> bool:
+    return controller.race is not None and controller.race.over
 
 
 def _compared(controller: Controller) -> bool:

@@ -13,7 +13,7 @@ from ddtree_tui.screens.explanation import ExplanationScreen
 from ddtree_tui.screens.sized import Sized
 from ddtree_tui.widgets.key_bar import Hint
 
-EXPLAIN: Hint = ("F1", "how to read this", "screen.explain")
+EXPLAIN: Hint = ("F1", "explain", "screen.explain")
 QUIT: Hint = ("^Q", "quit", "quit")
 
 

@@ -56,9 +56,11 @@ class RaceScreen(LiveScreen[str]):
         (
             "The texts",
             (
-                "Lanes of one prompt are to write the same text. Where they do not, d shows both as one and "
-                "the first token that differs: a tie is explained by rounding, a DEFECT by nothing. Drawn "
-                "tokens (temperature above 0) may differ."
+                "Tokens are tinted by where they come from: drafted (the deeper in the tree, the stronger), "
+                "bonus, the prefill's own, or decoded without a draft. Lanes of one prompt are to write the "
+                "same text. Where they do not, d shows both as one and the first token that differs: a tie "
+                "is explained by rounding, a DEFECT by nothing. Drawn tokens (temperature above 0) may "
+                "differ."
             ),
         ),
         (
