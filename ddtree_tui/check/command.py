@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ddtree_tui import exit_codes
+from ddtree_tui.alarm import alarm
 from ddtree_tui.check.options import CheckOptions
 from ddtree_tui.check.text import details, headline
 from ddtree_tui.command_line import reported_load
@@ -139,6 +140,11 @@ class _Checks:
             self.status.clear()
             self.status.say(f"{error.message} {error.hint}".rstrip())
             return exit_codes.exit_code(error.kind, loading=True)
+        hybrid = "linear_attention" in loaded.target.layer_kinds
+        decoded = [answer.prefilled.settings for answer in recorded] or [self.options.decode]
+        for told in dict.fromkeys(alarm(settings, hybrid) for settings in decoded):
+            if told:
+                self.status.say(f"{told}.")
         if recorded:
             found = [self.patient.ask(answer.command(self.options.sequential)) for answer in recorded]
         else:

@@ -46,6 +46,14 @@ class Answer:
     def rounds(self) -> list[Round]:
         return [event for event in self.events if isinstance(event, Round)]
 
+    @property
+    def ids(self) -> list[int]:
+        """Its tokens, as far as it came."""
+        if self.finished is not None:
+            return self.finished.output_ids
+        first = [self.prefilled.first_id] if self.prefilled is not None else []
+        return [*first, *(token_id for one in self.rounds for token_id in one.committed_ids)]
+
 
 def answer_of(prompt: int, way: Way, events: Iterable[AnyEvent]) -> Answer:
     """One answer from all its events, with the findings of detectors that need no more than these."""

@@ -51,7 +51,7 @@ def run_doctor(
 
     Raises:
         EngineError: as ``read_trace``; ``usage`` for a report of another kind; ``export``, ``output``,
-            ``engine_start``, ``bad_text``.
+            ``engine_start``, ``bad_text``; ``bad_setting`` for a way to decode that there is not.
     """
     if options.list_faults:
         put("\n".join(fault_lines()) + "\n")
@@ -147,6 +147,8 @@ class _Doctor:
                 asked = [*conversations(self.visit, self.options.messages, subject)]
                 answer_all(patient, self.visit, asked, self._say)
             except EngineError as error:
+                if error.kind == "bad_setting" and self.visit.first is not None:
+                    raise
                 name = "loading" if self.visit.first is None else "engine"
                 self._add(undecodable(name, error.message, error.hint))
             self._print("")

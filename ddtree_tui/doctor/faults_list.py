@@ -43,4 +43,6 @@ def fault_lines() -> Iterator[str]:
                 yield "      Cannot be planted: others bring it about."
                 continue
             needs = [NEEDS.get(need, need) for need in fault.needs]
-            yield f"      {fault.plants}" + (f" Needs {' and '.join(needs)}." if needs else "")
+            yield f"      {fault.plants}"
+            if needs:
+                yield f"      Needs {', '.join(needs)}."

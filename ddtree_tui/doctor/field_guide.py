@@ -94,7 +94,7 @@ class Example:
         return (
             self.first,
             self.round is not None,
-            ids(self.sick) != ids(self.healthy),
+            self.sick.ids != self.healthy.ids,
             acceptance(self.healthy) - acceptance(self.sick),
         )
 
@@ -219,25 +219,17 @@ def _texts(sick: Answer, healthy: Answer) -> Iterator[str]:
         yield ""
         yield fenced(_short(_prompt_text(healthy)))
         yield ""
-    if ids(sick) == ids(healthy):
+    if sick.ids == healthy.ids:
         yield "The text is the same with the fault and without:"
         yield ""
         yield fenced(_short(_text(healthy)))
         return
-    place = first_difference(ids(sick), ids(healthy)) or 0
+    place = first_difference(sick.ids, healthy.ids) or 0
     yield f"The text with the fault, then the healthy one; they part at token {place + 1}:"
     yield ""
     yield fenced(_short(_text(sick)) or "(nothing)")
     yield ""
     yield fenced(_short(_text(healthy)))
-
-
-def ids(answer: Answer) -> list[int]:
-    """The tokens of an answer, as far as it came."""
-    if answer.finished is not None:
-        return answer.finished.output_ids
-    first = [answer.prefilled.first_id] if answer.prefilled is not None else []
-    return [*first, *(token_id for one in answer.rounds for token_id in one.committed_ids)]
 
 
 def acceptance(answer: Answer) -> float:

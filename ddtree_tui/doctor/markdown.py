@@ -12,9 +12,9 @@ from ddtree_tui.doctor.tables import (
     answer_rows,
     beside_text,
     evidence,
-    layer_text,
     line_parts,
     made_with,
+    remarks,
     text_parts,
     when,
 )
@@ -43,10 +43,7 @@ def _lines(report: Report) -> Iterator[str]:
     if report.answers:
         yield "\n## Answers\n"
         yield from table(ANSWER_COLUMNS, [*answer_rows(report)])
-        for answer in report.answers:
-            if layer := layer_text(answer):
-                yield f"\n{plain(answer.name)}: {plain(layer)}."
-        for sentence in beside_text(report):
+        for sentence in (*remarks(report), *beside_text(report)):
             yield f"\n{plain(sentence)}"
     for title, rows in line_parts(report):
         yield f"\n## {title}\n"

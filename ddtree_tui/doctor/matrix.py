@@ -22,6 +22,7 @@ import msgspec
 from ddtree_tui.bench.prompts import Prompt, demo_prompts
 from ddtree_tui.doctor.answers import Answer, answer_of, compared
 from ddtree_tui.doctor.patient import Patient
+from ddtree_tui.doctor.prompts import SYSTEM
 from ddtree_tui.doctor.trial import Trial, trial
 from ddtree_tui.doctor.ways import Way, plantable
 from ddtree_tui.engine_process import EngineProcess
@@ -37,7 +38,6 @@ from engine.train.progress import Progress
 
 BUDGETS = (4, 64)
 TEMPERATURES = (0.0, 0.8)
-SYSTEM = "Answer in one short sentence."
 LONG = {"stop-in-path": 256, "degenerate-text": 160}
 """Tokens of answers in which a fault shows at the end only, or in a long text."""
 NEEDED = 0.95
@@ -164,8 +164,7 @@ def prepared(prompt: Prompt, faults: Sequence[str]) -> Prompt:
     """The prompt with what the faults need: a system message can only be lost where there is one."""
     if "system-lost" not in faults:
         return prompt
-    system: Message = {"role": "system", "content": SYSTEM}
-    plain, thinking = ([system, *prompt.turns(on)] for on in (False, True))
+    plain, thinking = ([SYSTEM, *prompt.turns(on)] for on in (False, True))
     return Prompt(f"{prompt.source}, with system message", prompt.number, plain, thinking)
 
 

@@ -12,9 +12,9 @@ from ddtree_tui.doctor.tables import (
     answer_rows,
     beside_text,
     evidence,
-    layer_text,
     line_parts,
     made_with,
+    remarks,
     text_parts,
     when,
 )
@@ -61,10 +61,8 @@ def _lines(report: Report) -> Iterator[str]:
     if report.answers:
         yield "<h2>Answers</h2>"
         yield from _table(ANSWER_COLUMNS, [[_text(cell) for cell in row] for row in answer_rows(report)])
-        for answer in report.answers:
-            if layer := layer_text(answer):
-                yield f"<p>{_text(answer.name)}: {_text(layer)}.</p>"
-        yield from (f"<p>{_text(sentence)}</p>" for sentence in beside_text(report))
+        told = (*remarks(report), *beside_text(report))
+        yield from (f"<p>{_text(sentence)}</p>" for sentence in told)
     for title, rows in line_parts(report):
         yield f"<h2>{title}</h2>"
         cells = [[f'<span class="{status}">{status}</span>', *map(_text, others)] for status, *others in rows]

@@ -23,6 +23,7 @@ from ddtree_tui.session import Session
 from ddtree_tui.unknown import UNKNOWN
 from engine.diagnosis.lines import Line
 from engine.diagnosis.ranking import Diagnosis, Health, Ranked
+from engine.divergence import first_difference
 from engine.events import Divergence, Finding, Finished, LayerCheck, Loaded, Round, Tokens
 from engine.settings import LoadSettings
 
@@ -140,13 +141,17 @@ def make_report(
         drafter=told.drafter.name if told and told.drafter else None,
         device=told.device if told else "unknown",
         lines=[line if with_text else msgspec.structs.replace(line, text="") for line in lines],
-        answers=[numbers_of(answer) for answer in answers],
+        answers=[_without_quotations(numbers_of(answer), secrets) for answer in answers],
         causes=[_cause(one, secrets) for one in diagnosis.causes],
         points_to=[*diagnosis.points_to],
         beside=[*_beside(answers)],
         notices=[*notices, *_not_checked(diagnosis)],
         texts=_texts(answers, lines) if with_text else None,
     )
+
+
+def _without_quotations(answer: AnswerReport, secrets: Sequence[str]) -> AnswerReport:
+    return msgspec.structs.replace(answer, failed=without(answer.failed, secrets))
 
 
 def _not_checked(diagnosis: Diagnosis) -> Iterable[str]:
@@ -181,7 +186,7 @@ def numbers_of(answer: Answer) -> AnswerReport:
         name=answer.seen.name,
         prompt=answer.prompt,
         role=answer.way.role,
-        tokens=finished.tokens if finished else committed,
+        tokens=finished.tokens if finished else len(answer.ids),
         rounds=len(rounds) or (finished.rounds if finished else 0),
         acceptance=committed / len(rounds) if rounds else told_mean(finished),
         tokens_per_second=(finished.tokens_per_second or None) if finished else None,
@@ -205,15 +210,12 @@ def _beside(answers: Sequence[Answer]) -> Iterable[BesideReport]:
         if healthy.way.role != "healthy":
             continue
         sick = next(one for one in answers if one.way.role == "subject" and one.prompt == healthy.prompt)
-        ours, theirs = (one.finished.output_ids if one.finished else [] for one in (sick, healthy))
-        shared = zip(ours, theirs, strict=False)
-        parted = next((place for place, (a, b) in enumerate(shared) if a != b), min(len(ours), len(theirs)))
         yield BesideReport(
             sick=sick.seen.name,
             healthy=healthy.seen.name,
             sick_acceptance=numbers_of(sick).acceptance,
             healthy_acceptance=numbers_of(healthy).acceptance,
-            parted=None if ours == theirs else parted,
+            parted=first_difference(sick.ids, healthy.ids),
             contaminated=contamination(sick.rounds) if sick.way.settings.verify == "naive" else "",
         )
 
@@ -247,7 +249,8 @@ def _texts(answers: Sequence[Answer], lines: Sequence[Line]) -> TextReport:
                 if answer.finished.thinking_text
                 else ""
             )
-            texts[name] = thinking + answer.finished.text
+            imported = answer.prefilled is not None and answer.prefilled.source is not None
+            texts[name] = thinking + answer.finished.text or (UNKNOWN if imported else "")
         round_ = telling_round(answer) if answer.way.role == "subject" else None
         if round_ is not None:
             trees[f"{name}, round {round_.index + 1}"] = drawn_tree(round_, labels_of(answer))

@@ -121,6 +121,15 @@ def layer_text(answer: AnswerReport) -> str:
     return "" if answer.layer is None else checked.layer_text(answer.layer)
 
 
+def remarks(report: Report) -> Iterator[str]:
+    """Per answer, in sentences: why it failed, and the first layer that left its tolerance."""
+    for answer in report.answers:
+        if answer.failed:
+            yield f"{answer.name} failed: {answer.failed}"
+        if layer := layer_text(answer):
+            yield f"{answer.name}: {layer}."
+
+
 def beside_text(report: Report) -> Iterator[str]:
     """What was made wrong on purpose, next to the same prompt without it, in sentences."""
     for one in report.beside:

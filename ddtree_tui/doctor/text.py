@@ -11,7 +11,7 @@ from ddtree_tui.doctor.tables import (
     answer_rows,
     beside_text,
     evidence,
-    layer_text,
+    remarks,
     when,
 )
 from ddtree_tui.escape import escape
@@ -42,9 +42,7 @@ def answers_text(report: Report) -> Iterator[str]:
         return
     yield "Answers"
     yield from (f"  {line}" for line in aligned([ANSWER_COLUMNS, *rows]))
-    for answer in report.answers:
-        if layer := layer_text(answer):
-            yield f"  {answer.name}: {layer}."
+    yield from (f"  {escape(sentence)}" for sentence in remarks(report))
     yield ""
     for sentence in beside_text(report):
         yield from textwrap.wrap(sentence, WIDTH, initial_indent="  ", subsequent_indent="  ")

@@ -146,7 +146,7 @@ def conversations(
     elif messages is not None:
         yield messages, decode
     else:
-        for prompt in own_prompts(visit.load.model):
+        for prompt in own_prompts(visit.load.model, system="system-lost" in decode.inject):
             yield prompt, decode
 
 
@@ -174,7 +174,12 @@ def answer_all(
     asked: Sequence[tuple[list[Message], DecodeSettings]],
     say: Callable[[str], None],
 ) -> None:
-    """Answer every conversation in all ways; after a recorded run, its last prompt once more."""
+    """Answer every conversation in all ways; after a recorded run, its last prompt once more.
+
+    Raises:
+        EngineError: ``bad_setting`` for a way to decode that there is not, as of a fault that cannot be
+            planted.
+    """
     assert visit.loaded is not None
     again = bool(visit.answers)
     number = len(visit.answers) - 1 if again else 0
@@ -185,6 +190,9 @@ def answer_all(
         for place, way in enumerate(todo, 1):
             say(f"Prompt {number + 1}, answer {place} of {len(todo)}: {way.name}")
             answer = answer_of(number, way, patient.answer(messages, way.settings))
+            failed = answer.seen.failed
+            if failed is not None and failed.error == "bad_setting" and place == 1 and not again:
+                raise EngineError(failed.error, failed.message, failed.hint)
             if again and place == 1:
                 answer = replace(answer, seen=replace(answer.seen, name=f"again now: {answer.seen.name}"))
             visit.answers.append(answer)

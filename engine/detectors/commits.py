@@ -103,7 +103,13 @@ class Commits(Observer):
         where = f" The recurrent state of layer {damaged[0]} was so before." if damaged else ""
         at = max(self._rounds - 1, 0) if damaged else self._rounds
         return [
-            found("not-finite", error.message + where, round=at, layers=list(damaged), noticed=self._rounds)
+            found(
+                "not-finite",
+                error.message + where,
+                round=at,
+                layers=list(damaged),
+                noticed_in_round=self._rounds + 1,
+            )
         ]
 
 

@@ -170,8 +170,8 @@ def gpu_lines(machine: Machine, torch: Torch, load: LoadSettings) -> Iterator[Li
         yield _line(
             "device",
             "fail",
-            f"{load.device} is asked for",
-            "There is no GPU that torch can use.",
+            f"{load.device} is asked for, and there is no GPU that torch can use",
+            "No model can be loaded there.",
             "Use --device cpu.",
         )
 
@@ -298,7 +298,8 @@ def option_lines(machine: Machine, load: LoadSettings) -> Iterator[Line]:
 
 def cores_line(machine: Machine, torch: Torch) -> Line:
     """Threads that wait for cores they do not get make small models ten times slower."""
-    seen = f"{machine.cores:g} cores, torch uses {torch.threads} threads"
+    cores = "1 core" if machine.cores == 1 else f"{machine.cores:g} cores"
+    seen = f"{cores}, torch uses {'1 thread' if torch.threads == 1 else f'{torch.threads} threads'}"
     if torch.threads > max(1.0, machine.cores) * 1.5:
         return _line(
             "processor",

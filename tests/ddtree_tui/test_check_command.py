@@ -21,6 +21,7 @@ from engine.settings import DecodeSettings, LoadSettings
 ENGINE = """
 import os, sys
 from engine.commands import *
+from engine.event_lines import encode_event
 from engine.events import *
 from engine.settings import DecodeSettings
 
@@ -135,6 +136,14 @@ def test_one_token_at_a_time_behind_the_answer(tmp_path: Path, capfd: pytest.Cap
     assert "2 of 2 tokens" in capfd.readouterr().out
 
 
+def test_what_is_wrong_on_purpose_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    planted = DecodeSettings(inject=("wrong-leaf", "mask-id"))
+    run_check(options(tmp_path, decode=planted), engine("identical"))
+    assert "FAULT PLANTED: wrong-leaf, mask-id." in capfd.readouterr().err
+    run_check(options(tmp_path, decode=DecodeSettings(verify="naive")), engine("identical"))
+    assert "ddtree-tui:" not in capfd.readouterr().err  # this target has no recurrent layers
+
+
 def test_recorded_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Two answers in one file, recorded without an oracle."""
     run = tmp_path / "run.jsonl"
@@ -165,7 +174,9 @@ def test_the_real_engine(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     garbled = DecodeSettings(verify="naive", max_new_tokens=24)
     load = LoadSettings(device="cpu")
     assert run_check(options(tmp_path, load=load, decode=garbled, json=True)) == 1
-    told = json.loads(capfd.readouterr().out)
+    out, err = capfd.readouterr()
+    told = json.loads(out)
+    assert "WRONG ON HYBRIDS" in err
     assert told["checked"]["verdict"] == "defect"
     assert told["checked"]["layer"]["kind"] == "linear_attention"
     assert told["target"] == "demo"

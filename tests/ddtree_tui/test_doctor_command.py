@@ -7,15 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from make_recording import conversation
 
 from ddtree_tui import cli
 from ddtree_tui.doctor.command import run_doctor
 from ddtree_tui.doctor.examination import examine
 from ddtree_tui.doctor.options import DEFAULT_TOKENS, DoctorOptions
+from ddtree_tui.doctor.prompts import own_prompts
 from ddtree_tui.doctor.terminal import terminal_lines
+from ddtree_tui.doctor.visit import Visit, answer_all, conversations
 from engine.causes import CAUSES
 from engine.diagnosis.lines import Line
 from engine.errors import EngineError
+from engine.events import AnyEvent, Failed, Loaded
 from engine.faults.catalogue import FAULTS
 from engine.settings import DecodeSettings, LoadSettings
 
@@ -60,6 +64,25 @@ def test_every_cause_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     listed = capsys.readouterr().out
     assert all(f"  {name}: " in listed for name in CAUSES)
     assert all(fault.plants in listed for fault in FAULTS.values())
+
+
+def test_what_cannot_be_planted_is_no_diagnosis() -> None:
+    class Refusing:
+        def answer(self, *_: object) -> list[AnyEvent]:
+            return [Failed(error="bad_setting", message="It cannot be planted here.", hint="Leave it away.")]
+
+    loaded = next(event for event in conversation(1, rounds=1) if isinstance(event, Loaded))
+    visit = Visit(LoadSettings(), loaded=loaded)
+    asked = [([*own_prompts("demo")[0]], DecodeSettings(mode="ar", inject=("wrong-leaf",)))]
+    with pytest.raises(EngineError, match="cannot be planted here"):
+        answer_all(Refusing(), visit, asked, lambda _: None)  # type: ignore[arg-type]
+
+
+def test_own_prompts_have_what_a_fault_needs() -> None:
+    visit = Visit(LoadSettings())
+    for inject, roles in (((), {"user"}), (("system-lost",), {"system", "user"})):
+        for messages, _ in conversations(visit, None, DecodeSettings(inject=inject)):
+            assert {message["role"] for message in messages} == roles
 
 
 def test_reports_are_refused_before_anything_takes_time(tmp_path: Path) -> None:

@@ -18,10 +18,11 @@ from ddtree_tui.doctor.page import page
 from ddtree_tui.doctor.quotations import LEFT_OUT, quotable, without
 from ddtree_tui.doctor.report import Report, labels_of, make_report
 from ddtree_tui.doctor.text import conclusion_text
+from ddtree_tui.unknown import UNKNOWN
 from engine.detectors.found import found
 from engine.diagnosis.lines import Line
 from engine.diagnosis.ranking import diagnose
-from engine.events import Loaded, Round
+from engine.events import Failed, Loaded, Round, Source
 from engine.settings import DecodeSettings, LoadSettings
 
 SECRET = "Zanzibar <script>alert(1)</script>"
@@ -101,6 +102,40 @@ def test_every_form_says_verdict_causes_and_numbers() -> None:
         assert "system-lost" in form
         assert "degenerate-text" in form
         assert "24 tokens" in form or form.startswith("Answers")
+
+
+def test_what_failed_says_why() -> None:
+    (answer,) = answers()
+    failed = Failed(error="internal", message=f"It broke at '{SECRET}' in the end.")
+    told = [replace(answer, seen=replace(answer.seen, failed=failed, finished=None))]
+    for with_text in (False, True):
+        made = make_report(
+            diagnose([one.seen for one in told]),
+            load=LoadSettings(),
+            loaded=None,
+            lines=[],
+            answers=told,
+            with_text=with_text,
+        )
+        for form in (*forms(made).values(), "\n".join(conclusion_text(made))):
+            assert "It broke at" in form
+            assert with_text or "Zanzibar" not in form
+
+
+def test_a_text_that_an_import_does_not_tell_is_unknown() -> None:
+    (answer,) = answers()
+    prefilled, finished = answer.prefilled, answer.finished
+    assert prefilled is not None
+    assert finished is not None
+    silent = msgspec.structs.replace(finished, text="", thinking_text="")
+    source = msgspec.structs.replace(prefilled, source=Source(system="vllm"))
+    events = tuple(source if event is prefilled else event for event in answer.events)
+    told = replace(answer, events=events, seen=replace(answer.seen, finished=silent))
+    made = make_report(
+        diagnose([told.seen]), load=LoadSettings(), loaded=None, lines=[], answers=[told], with_text=True
+    )
+    assert made.texts is not None
+    assert [*made.texts.answers.values()] == [UNKNOWN]
 
 
 @pytest.mark.parametrize("quotes", ["'{}'", '"{}"', "“{}”", "`{}`"])
