@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ddtree_tui.alarm import alarm
 from ddtree_tui.answer_text import AnswerText
 from ddtree_tui.labels import Labels
+from ddtree_tui.pieces import Pieces
 from ddtree_tui.statistics.collected import Collected
 from ddtree_tui.statistics.speed import RECENT_MS, per_second
 from ddtree_tui.vocabulary import SeenVocabulary
@@ -32,6 +33,7 @@ class Answer:
     first_round: int
     rounds: PackedRounds = field(default_factory=PackedRounds)
     statistics: Collected = field(default_factory=Collected)
+    pieces: Pieces = field(default_factory=Pieces)
     divergences: list[Divergence] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     checked: Checked | None = None
@@ -66,6 +68,11 @@ class Answer:
         return self.prefilled is not None and self.prefilled.source is not None
 
     @property
+    def untold(self) -> bool:
+        """Whether there are pieces of it, and no round (yet)."""
+        return self.pieces.count > 0 and not self.rounds
+
+    @property
     def wrong(self) -> bool:
         """Whether it is wrong on purpose."""
         return bool(self.alarm)
@@ -75,7 +82,7 @@ class Answer:
         """Tokens of the answer so far, the prefill's included."""
         if self.finished:
             return self.finished.tokens
-        return self.statistics.acceptance.tokens + (self.prefilled is not None)
+        return self.pieces.tokens or self.statistics.acceptance.tokens + (self.prefilled is not None)
 
     def recent_tokens_per_second(self, upto: int) -> float:
         """Speed over the last second of decoding before and with round ``upto``."""

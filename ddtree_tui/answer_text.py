@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ddtree_tui.vocabulary import SeenVocabulary, begins_in_thinking
-from engine.events import UNKNOWN_ID, Prefilled, Round
+from engine.events import UNKNOWN_ID, Piece, Prefilled, Round
 from engine.text_stream import TextStream
 
 Section = Literal["thinking", "answer"]
@@ -17,6 +17,9 @@ SECTIONS: tuple[Section, ...] = ("thinking", "answer")
 
 PREFILL = -1
 """The round number of the first token, which the prefill commits."""
+
+NO_ROUND = 2**62
+"""The round number of pieces: which round wrote them is unknown."""
 
 FIRST, BONUS, AR, UNTOLD = 0, -1, -2, -3
 """Where a token comes from, if it was not drafted: the prefill, the target's own choice behind the accepted
@@ -59,15 +62,23 @@ class AnswerText:
     Attributes:
         of_section: for each section, which tokens are in it, ascending.
         version: changes when text that was there already does: a stop string cuts it, or its end is decoded.
+        in_pieces: whether it is written piece by piece, and not by rounds.
     """
 
     def __init__(self, vocabulary: SeenVocabulary, prefilled: Prefilled) -> None:
         self.vocabulary = vocabulary
+        self.version = 0
+        self._prefilled = prefilled
+        self._begin()
+
+    def _begin(self) -> None:
         self._stream = TextStream(
-            vocabulary, stop=prefilled.settings.stop, in_thinking=begins_in_thinking(prefilled)
+            self.vocabulary,
+            stop=self._prefilled.settings.stop,
+            in_thinking=begins_in_thinking(self._prefilled),
         )
         self.of_section: dict[Section, array[int]] = {section: array("q") for section in SECTIONS}
-        self.version = 0
+        self.in_pieces = False
         self._ids = array("q")
         self._rounds = array("q")
         self._origins = array("h")
@@ -139,19 +150,38 @@ class AnswerText:
         """
         if self.thinking or self.answer or not (thinking or answer):
             return
-        self._stream.take_whole(thinking, answer)
-        for section in SECTIONS:
-            if not (text := self.text_of(section)):
-                continue
-            self.of_section[section].append(len(self._ids))
-            self._ids.append(UNKNOWN_ID)
-            self._rounds.append(round_number)
-            self._origins.append(UNTOLD)
-            self._sections.append(SECTIONS.index(section))
-            self._starts.append(0)
-            self._covered[section] = len(text)
-            self._ends.append(len(text))
+        for section, text in zip(SECTIONS, (thinking, answer), strict=True):
+            if text:
+                self._append(section, text, UNKNOWN_ID, round_number)
         self.version += 1
+
+    def take_piece(self, piece: Piece) -> None:
+        """Append a piece. What stood for a first token that is not known goes."""
+        if not self.in_pieces:
+            self._begin()
+            self.in_pieces = True
+            self.version += 1
+        self._stream.in_thinking = piece.section == "thinking"
+        self._append(piece.section, piece.text, piece.id, NO_ROUND)
+
+    def take_rounds_instead(self, first_id: int) -> None:
+        """Rounds come after all: they write the text again, from the first token on."""
+        self._begin()
+        self.version += 1
+        self.push([first_id], PREFILL)
+
+    def _append(self, section: Section, text: str, token_id: int, round_number: int) -> None:
+        """Text as its source tells it, as one token."""
+        start = len(self.text_of(section))
+        self._stream.take(section == "thinking", text)
+        self.of_section[section].append(len(self._ids))
+        self._ids.append(token_id)
+        self._rounds.append(round_number)
+        self._origins.append(UNTOLD)
+        self._sections.append(SECTIONS.index(section))
+        self._starts.append(start)
+        self._covered[section] = len(self.text_of(section))
+        self._ends.append(self._covered[section])
 
     def token(self, index: int) -> Written:
         """Token ``index``, from 0. A stop string may have cut its text since it was written."""

@@ -10,6 +10,7 @@ from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.noticed import told
 from ddtree_tui.plural import counted
 from ddtree_tui.session import Session
+from ddtree_tui.totals import counts_text
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
 from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded, Loading, Prefilled, Round
 
@@ -61,6 +62,8 @@ class Narrator:
 
     def _loaded(self, event: Loaded) -> str:
         target = event.target.name or UNKNOWN_MODEL
+        if event.system:
+            return escape(f"Ready: {target}, answered by {event.system}.")
         if not event.device:
             return escape(
                 f"Imported: {target}" + (f", drafter {event.drafter.name}." if event.drafter else ".")
@@ -92,9 +95,12 @@ class Narrator:
         if event.thinking_text.strip():
             yield f"Thinking: {escape(event.thinking_text.strip(), keep_newlines=True)}"
         yield f"Answer: {escape(event.text.strip(), keep_newlines=True)}"
+        answer, mean = self._session.answer, f"{event.mean_acceptance_length:.2f}"
+        counts = f"{counted(event.tokens, 'token')} in {counted(event.rounds, 'round')}"
+        if answer is not None and answer.imported:
+            counts, mean = counts_text(answer), number_text(event.mean_acceptance_length, 2)
         yield (
-            f"{ENDINGS.get(event.reason, escape(event.reason))}: {counted(event.tokens, 'token')} in "
-            f"{counted(event.rounds, 'round')}, {event.mean_acceptance_length:.2f} a round, "
+            f"{ENDINGS.get(event.reason, escape(event.reason))}: {counts}, {mean} a round, "
             f"{number_text(event.tokens_per_second, 0)} tokens a second."
         )
 

@@ -52,6 +52,7 @@ from ddtree_tui.screens.live import LiveScreen
 from ddtree_tui.screens.palette import Palette
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.sized import SizedScreen
+from ddtree_tui.served import known_of
 from ddtree_tui.theme import THEMES, role_defaults
 from ddtree_tui.unknown import UNKNOWN_MODEL, known_settings, recorded_mode
 from ddtree_tui.widgets.draft_tree import DraftTreeView
@@ -286,7 +287,7 @@ class PlaygroundApp(
             answer.settings if answer is not None and controller.playback is not None else controller.settings
         )
         recorded = answer.prefilled if answer is not None and controller.playback is not None else None
-        known = known_settings(recorded)
+        known = known_settings(recorded) if controller.playback is not None else known_of(session.loaded)
         mode = recorded_mode(running, known)
         model = session.loaded.target.name if session.loaded else controller.load.model
         if controller.playback is not None and not (session.loaded and model):

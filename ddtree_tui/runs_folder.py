@@ -12,6 +12,7 @@ from pathlib import Path
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.race.lanes import lane_name
 from ddtree_tui.state_folder import state_folder
+from ddtree_tui.unknown import UNKNOWN, known_settings
 from engine.errors import EngineError
 from engine.events import Failed, Finished, Lane, Loaded, Prefilled, Racing
 from engine.recording import Recording
@@ -114,13 +115,14 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
         return None
     users = [message["content"] for message in begun.messages if message["role"] == "user"]
     settings = begun.settings if isinstance(begun, Prefilled) else begun.lanes[0]
+    known = known_settings(begun if isinstance(begun, Prefilled) else None)
     described = RecordedRun(
         path=path,
         when=_begun(path),
         size=path.stat().st_size,
         model=loaded.target.name,
-        mode=settings.mode,
-        budget=settings.budget,
+        mode=settings.mode if "mode" in known else UNKNOWN,
+        budget=settings.budget if "budget" in known else 0,
         thinking=settings.thinking,
         prompt=users[-1] if users else getattr(begun, "prompt_text", ""),
         turns=max(0, len(users) - 1),
@@ -135,7 +137,12 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
     last = _end_of(recording)
     if isinstance(last, Finished):
         return replace(
-            described, tokens=last.tokens, tokens_per_second=last.tokens_per_second, ending=last.reason
+            described,
+            rounds=described.rounds or last.rounds,
+            tokens=last.tokens,
+            mean=described.mean or last.mean_acceptance_length,
+            tokens_per_second=last.tokens_per_second,
+            ending=last.reason,
         )
     return described if last is None else replace(described, ending="failed")
 

@@ -18,6 +18,7 @@ from ddtree_tui.statistics.session import SessionStatistics
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.diagnosis.ranking import begins_answer
 from engine.events import (
+    UNKNOWN_ID,
     AnyEvent,
     Checked,
     Checking,
@@ -28,6 +29,7 @@ from engine.events import (
     Loaded,
     Loading,
     MemoryUse,
+    Piece,
     Prefilled,
     Round,
     Tokens,
@@ -107,6 +109,8 @@ class Session:
                 self.statistics.memory(event)
             case Prefilled():
                 self._prefilled(event)
+            case Piece():
+                self._piece(event)
             case Round():
                 self._round(event)
             case Divergence():
@@ -206,11 +210,21 @@ class Session:
         answer.text.push([event.first_id], PREFILL)
         self.phase = Phase.RUNNING
 
+    def _piece(self, event: Piece) -> None:
+        answer = self.answer
+        if answer is None or answer.text is None or answer.over or answer.rounds:
+            return
+        answer.text.take_piece(event)
+        answer.pieces.add(event)
+
     def _round(self, event: Round) -> None:
         answer = self.answer
         if answer is None or answer.text is None or answer.over:
             return
-        answer.text.push(event.committed_ids, len(answer.rounds), origins_of(event))
+        if answer.text.in_pieces and UNKNOWN_ID not in (event.root_id, *event.committed_ids):
+            answer.text.take_rounds_instead(event.root_id)
+        if not answer.text.in_pieces:  # else the pieces say more
+            answer.text.push(event.committed_ids, len(answer.rounds), origins_of(event))
         answer.rounds.append(event)
         self.statistics.add(event, answer.settings, answer.statistics)
         self.overview.add(event.acceptance_length, event.miss)
@@ -244,7 +258,7 @@ class Session:
                 answer.text.close()
                 answer.text.take_whole(event.thinking_text, event.text, len(answer.rounds))
             answer.finished = event
-            if event.rounds and not answer.rounds:
+            if event.rounds and not answer.rounds and event.counted != "shared":
                 self.statistics.add_totals(event, answer.statistics)
         if self.phase is Phase.RUNNING:
             self.phase = Phase.READY

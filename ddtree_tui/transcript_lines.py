@@ -15,7 +15,8 @@ from ddtree_tui.escape import escape
 from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.plural import counted
 from ddtree_tui.session import Session
-from ddtree_tui.unknown import speed_text
+from ddtree_tui.totals import counts_text
+from ddtree_tui.unknown import source_text, speed_text
 from ddtree_tui.written_text import Writing, WrittenText, pending
 from engine.events import Source
 from engine.settings import Message
@@ -247,7 +248,6 @@ def earlier_messages(answers: Sequence[Answer], number: int) -> Sequence[Message
 
 def imported_text(source: Source, answer: Answer) -> str:
     """Where an answer is from, and which of its texts are unknown, in a line."""
-    name = f": {escape(source.name)}" if source.name else ""
     missing = [] if answer.prompt else ["the prompt"]
     if (
         answer.finished is not None
@@ -256,7 +256,7 @@ def imported_text(source: Source, answer: Answer) -> str:
     ):
         missing.append("the text")
     unknown = f" · {' and '.join(missing)} unknown" if missing else ""
-    return f"imported from {escape(source.system)}{name}{unknown}"
+    return f"{source_text(source, answer.loaded)}{unknown}"
 
 
 def ending(answer: Answer) -> str:
@@ -268,9 +268,8 @@ def ending(answer: Answer) -> str:
     done = answer.finished
     thinking = answer.text is not None and answer.text.section == "thinking"
     how = f"{ENDINGS[done.reason]} while thinking" if thinking else ENDINGS[done.reason]
-    told = (
-        f"{how} · {counted(done.tokens, 'token')} in {counted(done.rounds, 'round')} · "
-        f"{speed_text(done.tokens_per_second)}"
-    )
+    told = f"{how} · {counts_text(answer)} · {speed_text(done.tokens_per_second)}"
+    if answer.imported and done.ttft_s:
+        told += f" · first token after {done.ttft_s:.2f} s"
     remedy = UNANSWERED.get(done.reason) if thinking else None
     return f"{told}\n{remedy}" if remedy else told

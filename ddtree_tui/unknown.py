@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ddtree_tui.escape import escape
 from ddtree_tui.mode_name import mode_name
-from engine.events import Prefilled, Round, StageTimes
+from engine.events import Loaded, Prefilled, Round, Source, StageTimes
 from engine.settings import DecodeSettings
 
 UNKNOWN = "unknown"
@@ -37,6 +38,12 @@ def recorded_mode(settings: DecodeSettings, known: Collection[str]) -> str:
     if "mode" not in known:
         return f"mode {UNKNOWN}"
     return mode_name(settings.mode, settings.budget if "budget" in known else 0)
+
+
+def source_text(source: Source, loaded: Loaded | None) -> str:
+    """Where an answer is from that this engine has not written."""
+    how = "answered by" if loaded is not None and loaded.system else "imported from"
+    return f"{how} {escape(source.system)}: {escape(source.name)}".removesuffix(": ")
 
 
 def known_settings(prefilled: Prefilled | None) -> frozenset[str]:

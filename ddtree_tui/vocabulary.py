@@ -42,4 +42,4 @@ class SeenVocabulary:
 
 def begins_in_thinking(prefilled: Prefilled) -> bool:
     """Whether the prompt ends inside an open ``<think>``, so that the answer starts as thinking."""
-    return prefilled.prompt_text.rstrip().endswith(THINK_OPEN)
+    return prefilled.opens_thinking or prefilled.prompt_text.rstrip().endswith(THINK_OPEN)

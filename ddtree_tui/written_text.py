@@ -33,7 +33,7 @@ ORIGINS = {
     FIRST: "the prefill's own",
     BONUS: "bonus",
     AR: "decoded without a draft",
-    UNTOLD: "all tokens, which are unknown",
+    UNTOLD: "drafted or not is unknown",
 }
 _JOINERS = "\u200d\ufe0e\ufe0f"
 

@@ -28,6 +28,7 @@ from engine.events import (
     Loading,
     MemoryUse,
     Noise,
+    Piece,
     Prefilled,
     Racing,
     Round,
@@ -65,6 +66,9 @@ def check_event(event: AnyEvent) -> None:
             )
             _check_candidates("first_topk", event.first_topk)
             _check_settings(event.settings)
+        case Piece():
+            _check_ids("token", [event.id], unknown=True)
+            _require(0 <= (event.tokens or 0) < _MOST, "its number of tokens is none")
         case Round():
             _check_round(event)
         case Finished():

@@ -3,7 +3,7 @@
 One event is one JSON line. Every line has ``v`` (schema version), ``type`` and ``t`` (seconds since
 the run started). Readers ignore fields and types they do not know and refuse another major version.
 
-A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefilled``,
+A run is: ``loading``* ``loaded`` (once per process), then per answer ``prefilled``, ``piece``*,
 ``round``*, ``finished``, and where it was asked for ``checking``* ``checked``; ``failed`` ends either.
 A race is ``racing``, then ``lane``* and maybe ``noise``, until every lane has ended.
 ``finding`` and ``divergence`` come whenever there is one. ``tokens`` comes before the first event that uses
@@ -13,6 +13,8 @@ An imported answer (``prefilled.source``) has what its source says. What that do
 ids are ``UNKNOWN_ID``, lists of probabilities, ranks and gaps per node or row are empty, ``budget`` is 0,
 ``position`` is -1, times (``ms``, ``seconds``, ``ttft_s``) and speeds are 0, and texts and counts of
 ``loaded`` are empty or 0. There are no rounds if only their totals are known; ``finished`` has these.
+An answer that another program's server writes (``loaded.system``) is the same, as it comes: its text in
+``piece``s, its rounds behind them if the server tells them at its end.
 """
 
 from __future__ import annotations
@@ -99,6 +101,11 @@ class Loaded(Event, frozen=True):
     """How many hold the target together; ``memory_bytes`` are the first one's."""
     floor: Floor | None = None
     """Measured by the worker on a GPU only: elsewhere the weights are not what bounds a round."""
+    system: str = ""
+    """What serves the model, where that is not this engine: ``vllm``, ``sglang``, or ``openai`` for any other
+    with OpenAI's interface."""
+    mode: Mode | None = None
+    """How it decodes, where that is not for us to choose and the server says it."""
 
 
 class Tokens(Event, frozen=True):
@@ -115,7 +122,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         system: what wrote it: ``reference`` (the DDTree implementation of arXiv 2604.12989), ``vllm``,
-            ``sglang`` or ``json``.
+            ``sglang``, ``openai`` or ``json``.
         name: what the answer is called there.
         settings: the names of those of ``prefilled.settings`` that the source says; the others are unknown.
     """
@@ -128,7 +135,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 class Prefilled(Event, frozen=True):
     """``cached``: how many prompt tokens were in the caches already. ``settings.stop`` are strings,
     ``stop_ids`` the ids that end an answer. ``first_logprob``, ``first_topk``: of the target where it chose
-    ``first_id``, as in rounds. ``source``: None of what the engine wrote itself."""
+    ``first_id``, as in rounds. ``source``: None of what the engine wrote itself. ``opens_thinking``: the
+    answer begins inside thinking; said where ``prompt_text``, which else tells it, is not known."""
 
     prompt_ids: list[int]
     prompt_text: str
@@ -142,6 +150,20 @@ class Prefilled(Event, frozen=True):
     first_logprob: float | None = None
     first_topk: Candidates | None = None
     source: Source | None = None
+    opens_thinking: bool = False
+
+
+class Piece(Event, frozen=True):
+    """A piece of the text of an answer under way, of a source that does not tell rounds as they happen.
+
+    ``id``: the token it is, ``UNKNOWN_ID`` where that is unknown or it is several. ``tokens``: of the answer
+    so far, None where unknown. Rounds that come later hold the same text again, and replace the pieces.
+    """
+
+    section: Literal["thinking", "answer"]
+    text: str
+    id: int = UNKNOWN_ID
+    tokens: int | None = None
 
 
 class Nodes(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,7 +259,11 @@ class Round(Event, frozen=True):
 class Finished(Event, frozen=True):
     """``acceptance_histogram[n]``: rounds that committed n tokens. ``tokens`` counts ``output_ids``, the
     first token (from the prefill) included; ``mean_acceptance_length`` counts what rounds committed.
-    Only in imports is the ``reason`` unknown."""
+    Only in imports is the ``reason`` unknown.
+
+    ``counted``: what rounds, drafted and accepted tokens are: of the ``answer`` itself; what the ``server``
+    counted while it was written, and as far as the counters tell it wrote nothing else; or, ``shared`` with
+    other answers, the server's mean, which makes the number of rounds an estimate."""
 
     reason: Literal["stop", "length", "cancelled", "unknown"]
     output_ids: list[int]
@@ -252,6 +278,7 @@ class Finished(Event, frozen=True):
     ms: StageTimes
     drafted: int
     accepted: int
+    counted: Literal["answer", "server", "shared"] = "answer"
 
 
 class Divergence(Event, frozen=True):
@@ -390,6 +417,7 @@ AnyEvent = (
     | Loaded
     | Tokens
     | Prefilled
+    | Piece
     | Round
     | Finished
     | Divergence

@@ -28,6 +28,7 @@ from engine.events import (
     Finished,
     Lane,
     Loaded,
+    Piece,
     Prefilled,
     Racing,
     Round,
@@ -283,6 +284,8 @@ def ids_of(event: AnyEvent) -> set[int]:
         case Prefilled():
             best = event.first_topk.ids if event.first_topk is not None else []
             return {*event.prompt_ids, event.first_id, *(token_id for row in best for token_id in row)}
+        case Piece():
+            return {event.id}
         case Finished():
             return set(event.output_ids)
         case Divergence():

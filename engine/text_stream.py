@@ -105,10 +105,9 @@ class TextStream:
             self._strip_space = False
         return self._feed(data)
 
-    def take_whole(self, thinking: str, answer: str) -> None:
-        """Take both texts as they are; only while no token has written any."""
-        self._thinking.feed(thinking.encode("utf-8", "replace"), True)
-        self._answer.feed(answer.encode("utf-8", "replace"), True)
+    def take(self, thinking: bool, text: str) -> None:
+        """Append text as it is, where its tokens are not known; only while no token has written any."""
+        (self._thinking if thinking else self._answer).feed(text.encode("utf-8", "replace"), True)
 
     def close(self) -> bool:
         """End the text: bytes still waiting for the rest of their character become U+FFFD.

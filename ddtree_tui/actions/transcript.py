@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddtree_tui.actions.base import Actions
-from ddtree_tui.answer_text import PREFILL
+from ddtree_tui.answer_text import PREFILL, UNTOLD
 from ddtree_tui.keys import Key
 from ddtree_tui.widgets import transcript_keys
 from ddtree_tui.widgets.draft_tree import DraftTreeView
@@ -85,7 +85,7 @@ class TranscriptActions(Actions):
         """Show the round that wrote the token under the cursor."""
         transcript = self.query_one(Transcript)
         token, answer = transcript.token(), transcript.answer()
-        if token is not None and answer is not None and len(answer.rounds):
+        if token is not None and answer is not None and len(answer.rounds) and token.origin != UNTOLD:
             number = 0 if token.round == PREFILL else token.round
             self.controller.show(answer.first_round + number, "wrote the token")
         self.changed()

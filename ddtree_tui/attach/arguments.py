@@ -8,14 +8,17 @@ from typing import Any
 
 from ddtree_tui.attach.address import read_address
 from ddtree_tui.attach.options import AttachOptions
-from ddtree_tui.option_types import add
+from ddtree_tui.option_types import add, choice
 from ddtree_tui.server.options import KEY_VARIABLE
 from engine.errors import EngineError
+from engine.settings import DecodeSettings
 
 DESCRIPTION = (
     "Open the app on a server, here or elsewhere: watch what it decodes, and send prompts. No model is "
     f"loaded here. {KEY_VARIABLE} in the environment is the API key, if --api-key is not given."
 )
+
+KINDS = ("auto", "openai")
 
 
 def add_attach_options(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +26,21 @@ def add_attach_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="as in http://127.0.0.1:30000")
     where = parser.add_argument_group("server")
     add(where, "--api-key", metavar="KEY", help="for servers that need one; the list of processes shows it")
+    add(
+        where,
+        "--model",
+        dest="served",
+        metavar="NAME",
+        help="which of its models is to answer (default: the first)",
+    )
+    add(
+        where,
+        "--as",
+        dest="kind",
+        type=choice("server", KINDS),
+        metavar="KIND",
+        help="openai: take it for a server with OpenAI's interface and no more (default: what it is)",
+    )
     add(where, "--request", metavar="ID", help="watch this one request (default: whatever runs)")
 
 
@@ -41,4 +59,11 @@ def attach_options(given: dict[str, Any]) -> AttachOptions:
         )
     if given.get("auto_budget"):
         raise EngineError("usage", "A server is asked for a budget in nodes.", "Write --budget N.")
-    return AttachOptions(read_address(given["url"]), key and key.strip(), given.get("request"))
+    return AttachOptions(
+        read_address(given["url"]),
+        key and key.strip(),
+        given.get("request"),
+        given.get("served"),
+        frozenset(given.keys() & {*DecodeSettings.__struct_fields__}),
+        given.get("kind") == "openai",
+    )

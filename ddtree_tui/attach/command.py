@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from ddtree_tui.attach.client import Client
 from ddtree_tui.attach.options import AttachOptions
-from ddtree_tui.attach.probe import Server, probe
+from ddtree_tui.attach.plain_controller import PlainController
+from ddtree_tui.attach.plain_link import PlainLink
+from ddtree_tui.attach.probe import Server, chosen, probe
 from ddtree_tui.attach.remote_controller import RemoteController
 from ddtree_tui.attach.remote_link import RemoteLink
 from ddtree_tui.controller import Controller
 from ddtree_tui.options import AppOptions
 from ddtree_tui.recorder import Recorder
+from ddtree_tui.served import SETTINGS
 from engine.errors import EngineError
 
 
@@ -17,13 +20,18 @@ def attached(options: AppOptions, attach: AttachOptions, recorder: Recorder | No
     """A controller whose engine is the server, which was reached.
 
     Raises:
-        EngineError: as ``refusals`` names them; ``trace_write`` for a trace that cannot be made.
+        EngineError: as ``refusals`` names them; ``usage`` for what this server has not; ``trace_write`` for a
+            trace that cannot be made.
     """
     client = Client(attach.address, attach.key)
     server = probe(client)
-    if server.kind == "plain":
-        return _plain(options, client, server, recorder)
-    return _remote(options, attach, client, server, recorder)
+    chosen(client.address, server.models, attach.model)
+    plain = server.kind == "plain" or attach.openai
+    controller = (_plain if plain else _remote)(options, attach, client, server, recorder)
+    controller.system = options.system
+    if attach.key is not None and not client.address.secret:
+        controller.notices.append("The API key goes to the server unencrypted: use https:// where you can.")
+    return controller
 
 
 def _remote(
@@ -42,17 +50,26 @@ def _remote(
             "Leave --request away: F11 lists those that there are.",
         )
     link.start()
-    controller = RemoteController(options.decode, link, log_path=options.log_path)
-    controller.system = options.system
-    if attach.key is not None and not client.address.secret:
-        controller.notices.append("The API key goes to the server unencrypted: use https:// where you can.")
-    return controller
+    return RemoteController(options.decode, link, log_path=options.log_path)
 
 
-def _plain(options: AppOptions, client: Client, server: Server, recorder: Recorder | None) -> Controller:
+def _plain(
+    options: AppOptions,
+    attach: AttachOptions,
+    client: Client,
+    server: Server,
+    recorder: Recorder | None,
+) -> Controller:
     """A server with OpenAI's interface alone: what can be seen is what it tells of its answers."""
-    raise EngineError(
-        "remote_answer",
-        f"{client.address} is no DDTree server.",
-        "Start one with: ddtree-tui serve",
-    )
+    if attach.request is not None:
+        raise EngineError(
+            "usage",
+            f"{client.address} does not tell of the requests of others.",
+            "Leave --request away, and send prompts of your own.",
+        )
+    link = PlainLink(client, model=attach.model, trace=options.trace, recorder=recorder)
+    link.start()
+    controller = PlainController(options.decode, link, log_path=options.log_path)
+    if theirs := sorted(name.replace("_", " ") for name in attach.decoding - SETTINGS):
+        controller.notices.append(f"The server decides by itself: {', '.join(theirs)}.")
+    return controller

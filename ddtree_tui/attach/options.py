@@ -14,8 +14,14 @@ class AttachOptions:
     Attributes:
         key: for servers that let in only who has one.
         request: the id of the one to watch; None is whatever runs.
+        model: which of its models is to answer; None is the first.
+        decoding: the names of the ``DecodeSettings`` that are said.
+        openai: whether to take it for a server with OpenAI's interface and no more.
     """
 
     address: Address
     key: str | None = field(default=None, repr=False)
     request: str | None = None
+    model: str | None = None
+    decoding: frozenset[str] = frozenset()
+    openai: bool = False

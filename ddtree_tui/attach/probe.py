@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ddtree_tui.attach.address import Address
 from ddtree_tui.attach.client import Client
 from engine.errors import EngineError
 
@@ -38,6 +40,23 @@ def probe(client: Client) -> Server:
             "Start one with: ddtree-tui serve",
         )
     return Server("ddtree" if ours else "plain", known)
+
+
+def chosen(address: Address, models: Sequence[str], model: str | None) -> str:
+    """The model that is to answer: the first, if none is named.
+
+    Raises:
+        EngineError: ``usage`` if the server does not have this one.
+    """
+    if model is None:
+        return models[0]
+    if model not in models:
+        raise EngineError(
+            "usage",
+            f"{address} does not serve {model}.",
+            f"It serves {', '.join(models)}. Choose one with --model.",
+        )
+    return model
 
 
 def _listed(client: Client, path: str) -> list[Any] | None:

@@ -85,12 +85,14 @@ def recorded(events: Iterable[AnyEvent]) -> list[Answer]:
 def _recorded(number: int, events: Sequence[AnyEvent]) -> Answer:
     prefilled = next(event for event in events if isinstance(event, Prefilled))
     answer = answer_of(number, Way("subject", prefilled.settings), events)
-    source = prefilled.source
-    told_by = (
-        way_name(prefilled.settings) if source is None else f"{source.system}, {source.name}".rstrip(", ")
-    )
-    name = f"recorded answer {number + 1}: {told_by}"
+    name = f"recorded answer {number + 1}: {written_by(prefilled)}"
     return replace(answer, seen=replace(answer.seen, name=name))
+
+
+def written_by(prefilled: Prefilled) -> str:
+    """In which way it was decoded; of an answer of another program, by which one."""
+    source = prefilled.source
+    return way_name(prefilled.settings) if source is None else f"{source.system}, {source.name}".rstrip(", ")
 
 
 def with_findings(known: Iterable[Finding], events: Sequence[AnyEvent]) -> tuple[Finding, ...]:

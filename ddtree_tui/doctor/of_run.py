@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ddtree_tui.answer import Answer
-from ddtree_tui.doctor.answers import answer_of
+from ddtree_tui.doctor.answers import answer_of, written_by
 from ddtree_tui.doctor.report import Report, make_report
 from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
 from ddtree_tui.doctor.ways import Way
@@ -25,6 +25,8 @@ def report_of(answer: Answer) -> Report:
     """What is known of the answer so far."""
     way = Way("subject", answer.settings)
     one = answer_of(0, way, run_events(answer))
+    if answer.prefilled is not None and answer.imported:
+        one = replace(one, seen=replace(one.seen, name=written_by(answer.prefilled)))
     return make_report(
         diagnose([one.seen]),
         load=LoadSettings(),

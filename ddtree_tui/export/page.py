@@ -18,9 +18,9 @@ from ddtree_tui.answer_text import PREFILL
 from ddtree_tui.escape import escape
 from ddtree_tui.export.places import outcome, places_of
 from ddtree_tui.glyphs import GLYPHS, LEGEND, State
-from ddtree_tui.plural import counted
 from ddtree_tui.statistics.stages import STAGES, stage_ms
-from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, recorded_mode
+from ddtree_tui.totals import counts_text
+from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, recorded_mode, source_text
 from engine.events import Round
 
 PER_BLOCK = 32
@@ -53,10 +53,10 @@ def _run(answer: Answer, labels: dict[int, str]) -> dict[str, Any]:
     temperature = f"{answer.settings.temperature:g}" if "temperature" in known else UNKNOWN
     facts = [model, recorded_mode(answer.settings, known), f"temperature {temperature}"]
     if answer.prefilled is not None and (source := answer.prefilled.source) is not None:
-        facts.insert(0, f"imported from {escape(source.system)}: {escape(source.name)}".removesuffix(": "))
+        facts.insert(0, source_text(source, answer.loaded))
     if answer.loaded is not None and answer.loaded.device:
         facts.append(answer.loaded.device)
-    facts.append(f"{counted(answer.tokens, 'token')} in {counted(answer.round_count, 'round')}")
+    facts.append(counts_text(answer))
     if answer.imported and answer.text is not None and not (answer.text.thinking or answer.text.answer):
         facts.append(f"text {UNKNOWN}")
     if answer.wrong:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
@@ -179,7 +179,7 @@ def _loaded(imported: Imported) -> Loaded:
 
 def _answer(system: str, answer: ImportedAnswer) -> Iterator[AnyEvent]:
     if answer.spelling:
-        yield _tokens(answer.spelling)
+        yield announced(answer.spelling)
     yield _prefilled(system, answer)
     position = len(answer.prompt_ids) or answer.prompt_tokens
     t = answer.seconds_to_first
@@ -194,7 +194,8 @@ def _answer(system: str, answer: ImportedAnswer) -> Iterator[AnyEvent]:
     yield _finished(answer, rounds, t)
 
 
-def _tokens(spelling: dict[int, bytes]) -> Tokens:
+def announced(spelling: Mapping[int, bytes]) -> Tokens:
+    """The event that tells how ids are spelled."""
     pieces = {str(token): data.decode(errors="replace") for token, data in spelling.items()}
     raw = {str(token): data.hex() for token, data in spelling.items() if pieces[str(token)].encode() != data}
     return Tokens(pieces=pieces, raw=raw)

@@ -119,10 +119,11 @@ def spelling_of(choice: Choice) -> dict[int, bytes]:
     ids = choice.token_ids
     if not entries or not ids or len(ids) != len(entries):
         return {}
-    return {token_id: _bytes(entry) for token_id, entry in zip(ids, entries, strict=True) if token_id >= 0}
+    return {token_id: bytes_of(entry) for token_id, entry in zip(ids, entries, strict=True) if token_id >= 0}
 
 
-def _bytes(entry: Entry) -> bytes:
+def bytes_of(entry: Entry) -> bytes:
+    """The bytes of a token; of its text where a server does not say them."""
     data = entry.bytes
     if data and all(0 <= byte < 256 for byte in data):
         return bytes(data)

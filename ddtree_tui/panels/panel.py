@@ -23,7 +23,7 @@ ROLES = (
     *(f"heat-{level}" for level in range(5)),
 )
 NOTHING_YET: Line = [("nothing yet", "quiet")]
-NOT_SAID: Line = [("unknown: what was imported does not say", "quiet")]
+NOT_SAID: Line = [("unknown: whoever wrote it does not say", "quiet")]
 
 
 def nothing(report: Report) -> Line:

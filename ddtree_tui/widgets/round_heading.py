@@ -6,6 +6,7 @@ from ddtree_tui.answer import Answer
 from ddtree_tui.mode_name import mode_name
 from ddtree_tui.plural import counted
 from ddtree_tui.round_player import RoundPlayer, speed_text
+from ddtree_tui.totals import totals_text
 from ddtree_tui.unknown import position_text, time_text
 from ddtree_tui.viewpoint import Viewpoint
 from ddtree_tui.widgets.painted import Lines, Span, spread
@@ -37,21 +38,19 @@ class RoundHeading(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._state: tuple[Answer, Round, int, int, list[Span]] | None = None
-        self._totals: int | None = None
+        self._totals = ""
 
     def show(
         self, answer: Answer | None, round_: Round | None, index: int, count: int, right: list[Span]
     ) -> None:
         """Describe a round, the ``index``-th of ``count``; on the right, why it is shown."""
         self._state = None if answer is None or round_ is None else (answer, round_, index, count, right)
-        finished = answer.finished if answer is not None and round_ is None else None
-        self._totals = finished.rounds if finished is not None else None
+        self._totals = totals_text(answer) if answer is not None and round_ is None else ""
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
-        if self._totals is not None:
-            told = f"{counted(self._totals, 'round')}, and only their totals are known"
-            return [[("draft tree", "title"), (f"   {told}", "quiet")]]
+        if self._totals:
+            return [[("draft tree", "title"), (f"   {self._totals}", "quiet")]]
         if self._state is None:
             return [[("draft tree", "title")]]
         answer, round_, index, count, right = self._state

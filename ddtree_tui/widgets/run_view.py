@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
 from ddtree_tui.answer import Answer
-from ddtree_tui.answer_text import PREFILL, Written
+from ddtree_tui.answer_text import PREFILL, UNTOLD, Written
 from ddtree_tui.draft_shape import BONUS, ROOT, DraftShape
 from ddtree_tui.node_facts import facts_of
 from ddtree_tui.round_player import RoundPlayer
@@ -22,6 +22,8 @@ from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import TreeSearch
 from engine.events import Round
 
+NO_ROUND = -1
+"""The number of the shown round in its answer where none is shown."""
 ZOOMS = ("", "-only-tree", "-only-text")
 
 
@@ -57,10 +59,11 @@ class RunView(Vertical):
         """Paint the newest state. ``live``: there is an engine, not a recording."""
         count = len(session.rounds)
         index = viewpoint.index(count)
-        answer, round_ = session.rounds[index] if index is not None else (told_in_totals(session), None)
-        shown_in_answer = index - answer.first_round if answer is not None and index is not None else 0
+        untold = told_in_totals(session) if viewpoint.following else None
+        answer, round_ = session.rounds[index] if index is not None and untold is None else (untold, None)
+        shown_in_answer = index - answer.first_round if answer and round_ and index is not None else NO_ROUND
         tree = self.query_one(DraftTreeView)
-        marked = (answer, shown_in_answer) if answer is not None else None
+        marked = (answer, max(0, shown_in_answer)) if answer is not None else None
         self.query_one(Transcript).show(session, marked, not viewpoint.following)
         if self._shown[0] is not answer or self._shown[1] != shown_in_answer:
             self._shown = (answer, shown_in_answer)
@@ -125,10 +128,12 @@ class RunView(Vertical):
 
 
 def told_in_totals(session: Session) -> Answer | None:
-    """The newest answer, if it is an imported one of which no round is known, only what all came to."""
+    """The newest answer, if it is of another program and no round of it is known, only what all came to, or
+    how its text comes."""
     answer = session.answer
-    totals = answer is not None and answer.finished is not None and answer.finished.rounds > 0
-    return answer if totals else None
+    if answer is None or answer.rounds:
+        return None
+    return answer if answer.untold or (answer.finished and answer.finished.rounds) else None
 
 
 def place_of(token: Written, round_: Round) -> int | None:
@@ -136,6 +141,6 @@ def place_of(token: Written, round_: Round) -> int | None:
     in a tree that is unknown."""
     if token.round == PREFILL:
         return ROOT
-    if not round_.tree_known:
+    if token.origin == UNTOLD or not round_.tree_known:
         return None
     return round_.accepted[token.place] if token.place < len(round_.accepted) else BONUS

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from ddtree_tui.answer import Answer
 from ddtree_tui.glyphs import BARS
 from ddtree_tui.graphics import SHADES
-from ddtree_tui.plural import counted
 from ddtree_tui.statistics.stages import STAGES, stage_ms
+from ddtree_tui.totals import about, rounds_text, tokens_text
 from ddtree_tui.unknown import UNKNOWN, number_text, time_text
 from ddtree_tui.widgets.painted import Lines, Span
 
@@ -92,11 +92,11 @@ class Stats(Lines):
                     [("draft ", "label"), (f"{round_.ms.draft:.0f}", "number"),
                      (" verify ", "label"), (f"{round_.ms.verify:.0f}", "number")]
                 )  # fmt: skip
-        elif answer.finished is not None:
+        elif answer.finished is not None or answer.pieces.count:
             parts += [
-                [("mean acceptance ", "label"), (f"{mean_length(answer):.2f}", "number")],
+                [("mean acceptance ", "label"), (mean_text(answer), "number")],
                 [("tok/s mean ", "label"), (number_text(speed(answer), 0), "number")],
-                [(f"{answer.tokens}", "number"), (" tokens", "label")],
+                [(tokens_text(answer), "number")],
             ]
         spans: list[Span] = []
         for part in parts:
@@ -108,7 +108,7 @@ class Stats(Lines):
 
     def _table(self) -> list[list[Span]]:
         answer = self._numbers.answer if self._numbers else None
-        count = f"{counted(answer.tokens, 'token')}, {counted(answer.round_count, 'round')}" if answer else ""
+        count = f"{tokens_text(answer)}, {rounds_text(answer)}" if answer else ""
         rows = [
             (("acceptance length", "–", "–")),
             ("tokens per second", "–", "–"),
@@ -130,8 +130,8 @@ class Stats(Lines):
                     number_text(answer.statistics.stages.mean_ms("total"), 1),
                 ),
             ]
-        elif answer is not None and answer.finished is not None:
-            rows[0] = ("acceptance length", "–", f"{mean_length(answer):.2f}")
+        elif answer is not None and (answer.finished is not None or answer.pieces.count):
+            rows[0] = ("acceptance length", "–", mean_text(answer))
             rows[1] = ("tokens per second", "–", number_text(speed(answer), 1))
         heading: list[Span] = [
             (count.ljust(LABEL_CELLS), "label"),
@@ -209,9 +209,17 @@ def mean_length(answer: Answer) -> float:
     return answer.finished.mean_acceptance_length if answer.finished else answer.statistics.acceptance.mean
 
 
+def mean_text(answer: Answer) -> str:
+    """The same where no round is known, and so maybe not the mean."""
+    mean = number_text(mean_length(answer), 2)
+    return mean if mean == UNKNOWN else f"{about(answer)}{mean}"
+
+
 def speed(answer: Answer) -> float:
     """Tokens per second of the whole answer: the engine's own once it is over."""
-    return answer.finished.tokens_per_second if answer.finished else answer.statistics.speed.mean
+    if answer.finished:
+        return answer.finished.tokens_per_second
+    return answer.pieces.tokens_per_second or answer.statistics.speed.mean
 
 
 def _row(label: str, left: str, right: str) -> list[Span]:

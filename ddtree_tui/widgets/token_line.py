@@ -47,9 +47,10 @@ class TokenLine(Lines):
 def about(token: Written, number: int, first_round: int, vocabulary: SeenVocabulary) -> list[Span]:
     """A token of an answer whose rounds begin with ``first_round``: what it is, and who wrote it."""
     raw = vocabulary.token_bytes(token.id)
-    if token.origin == UNTOLD:
-        return [("text", "text"), (f"  {origin_text(token.origin)}", "quiet")]
+    if token.origin == UNTOLD and token.id == UNKNOWN_ID:
+        return [("text", "text"), (f"  which tokens it is is {UNKNOWN}", "quiet")]
     wrote = "the prefill" if token.round == PREFILL else f"round {first_round + token.round + 1}"
+    wrote = f"round {UNKNOWN}" if token.origin == UNTOLD else wrote
     identity = UNKNOWN if token.id == UNKNOWN_ID else str(token.id)
     return [
         (label_of(vocabulary, token.id), "text"),

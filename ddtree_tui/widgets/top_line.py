@@ -91,7 +91,11 @@ def _facts(loaded: Loaded) -> list[str]:
     target, drafter = loaded.target, loaded.drafter
     weights = target.quantization or target.dtype
     if not loaded.device or not target.parameters:  # imported: little is known
-        said = [loaded.device, f"drafter {drafter.name}" if drafter is not None else ""]
+        version = loaded.versions.get(loaded.system, "")
+        said = [
+            loaded.device or f"{loaded.system} {version}".strip(),
+            f"drafter {drafter.name}" if drafter is not None else "",
+        ]
         return [escape(text) for text in said if text]
     facts = [f"{escape(loaded.device)} {escape(weights)}", _size(target.parameters)]
     if target.layer_kinds:

@@ -1,0 +1,49 @@
+"""What is told of an answer's rounds where none of them is known, only what all came to, or not even that."""
+
+from __future__ import annotations
+
+from ddtree_tui.answer import Answer
+from ddtree_tui.plural import counted
+from ddtree_tui.unknown import UNKNOWN
+
+MEANINGS = {
+    "answer": "and only their totals are known",
+    "server": "by the server's counters, which count all it does: this answer alone meanwhile",
+    "shared": "an estimate: the server's counters count other answers too",
+}
+"""By ``finished.counted``."""
+
+
+def rounds_text(answer: Answer) -> str:
+    """How many rounds it took, as far as that is known."""
+    if answer.rounds or not answer.imported:
+        return counted(answer.round_count, "round")
+    done = answer.finished
+    if done is None or (not done.rounds and done.tokens > 1):
+        return f"rounds {UNKNOWN}"
+    return f"{about(answer)}{counted(done.rounds, 'round')}"
+
+
+def counts_text(answer: Answer) -> str:
+    """How many tokens in how many rounds, as far as that is known."""
+    rounds = rounds_text(answer)
+    return f"{tokens_text(answer)}{', ' if UNKNOWN in rounds else ' in '}{rounds}"
+
+
+def tokens_text(answer: Answer) -> str:
+    """How many tokens it has so far, as far as that is known."""
+    uncounted = answer.pieces.count and not answer.pieces.tokens and not answer.finished
+    return f"tokens {UNKNOWN}" if uncounted else counted(answer.tokens, "token")
+
+
+def about(answer: Answer) -> str:
+    """What stands in front of numbers that are an estimate."""
+    return "≈" if answer.finished is not None and answer.finished.counted == "shared" else ""
+
+
+def totals_text(answer: Answer) -> str:
+    """Rounds of which none is known, and what the numbers of them are."""
+    done = answer.finished
+    if done is None:
+        return "its rounds are told at its end, or never"
+    return f"{rounds_text(answer)}, {MEANINGS[done.counted]}" if done.rounds else rounds_text(answer)
