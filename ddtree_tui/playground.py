@@ -44,7 +44,7 @@ from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
-from ddtree_tui.keys import Key, dialog_safe, spelled
+from ddtree_tui.keys import Key, dialog_safe
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
@@ -297,7 +297,9 @@ class PlaygroundApp(
         main.query_one(RunView).show(
             session, controller.viewpoint, controller.player, live=controller.playback is None
         )
-        main.query_one(FindingLine).show(session.findings_of(controller.shown_answer), self._diagnose_key())
+        main.query_one(FindingLine).show(
+            session.findings_of(controller.shown_answer), self.key_of("diagnose")
+        )
         main.query_one(Waiting).show(controller.waiting)
         main.query_one(Knobs).show(running, known, disabled=controller.playback is not None)
         if controller.playback is not None:
@@ -306,10 +308,6 @@ class PlaygroundApp(
         for screen in self.screen_stack[1:]:
             if isinstance(screen, LiveScreen):
                 screen.show(controller)
-
-    def _diagnose_key(self) -> str:
-        key = next(key for key in self.all_keys() if key.action == "diagnose")
-        return spelled(",".join(key.all_keys()[:1]))
 
     def _paint_replay(self, main: Screen[object], now: float) -> None:
         controller, replay = self.controller, self.options.replay

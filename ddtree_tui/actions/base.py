@@ -9,7 +9,7 @@ from textual.app import App
 
 from ddtree_tui.config import Looks
 from ddtree_tui.controller import Controller
-from ddtree_tui.keys import Key
+from ddtree_tui.keys import Key, spelled
 from ddtree_tui.options import AppOptions
 from ddtree_tui.pace import Pace
 from ddtree_tui.problem import Problem
@@ -34,6 +34,11 @@ class Actions(App[None]):
     def all_keys(self) -> tuple[Key, ...]:
         """All keys of the main screen, by area."""
         raise NotImplementedError
+
+    def key_of(self, action: str) -> str:
+        """The first key for an action, as it is printed on keyboards."""
+        key = next(key for key in self.all_keys() if key.action == action)
+        return spelled(",".join(key.all_keys()[:1]))
 
     def now(self) -> float:
         """Seconds of the app's clock."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ddtree_tui.actions.base import Actions
+from ddtree_tui.check.no_divergence import no_divergence
 from ddtree_tui.keys import Key
 from ddtree_tui.overview import next_worst, worst_first
 from ddtree_tui.round_player import speed_text
@@ -85,10 +86,7 @@ class TimeActions(Actions):
         found = self.controller.session.overview.divergent
         if not found:
             self.notify(
-                "No divergence is known: nothing was compared with the target alone. R races a prompt in "
-                "mode ar and others, and shows where their texts part.",
-                markup=False,
-                timeout=8,
+                no_divergence(self.controller.shown_answer, self._how_to_compare()), markup=False, timeout=8
             )
             return
         shown = self.controller.shown
@@ -96,6 +94,11 @@ class TimeActions(Actions):
         place %= len(found)
         self.controller.show(found[place], f"divergence {place + 1} of {len(found)}")
         self.changed()
+
+    def _how_to_compare(self) -> str:
+        if self.controller.checks:
+            return f"{self.key_of('check_answer')} compares it."
+        return "" if self.controller.playback is None else "To compare it: ddtree-tui check FILE"
 
     def action_play_rounds(self) -> None:
         """Play the rounds that are there, from the shown one on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from make_recording import Recording, conversation
 from playing import Playing, playing, replaying
@@ -9,9 +10,11 @@ from scripted_engine import ScriptedEngine
 from test_playground import ask
 from textual.widgets import Input
 
+from ddtree_tui.check.no_divergence import no_divergence
 from ddtree_tui.screens.value import ValueScreen
+from ddtree_tui.session import Session
 from engine.commands import Generate, Pause, Resume, Step
-from engine.events import AnyEvent, Divergence, Round
+from engine.events import AnyEvent, Checked, Checking, Divergence, Round
 
 
 def shown(play: Playing) -> int | None:
@@ -108,8 +111,47 @@ async def test_without_a_comparison_no_divergence_is_known() -> None:
     async with replaying(conversation(1, rounds=10)) as play:
         await play.pilot.press("d")
         await play.settle()
-        assert "nothing was compared with the target alone. R races a prompt in mode" in told(play)
+        assert "this answer was not compared with the target alone. To compare it: ddtree-tui check" in told(
+            play
+        )
         assert play.controller.viewpoint.following
+
+
+async def test_a_comparison_without_a_divergence_is_told() -> None:
+    checked = Checked(
+        oracle="full", verdict="identical", positions=9, compared=9, ties=0, defects=0, noise=0.0, seconds=0.1
+    )
+    async with replaying([*conversation(1, rounds=10), checked]) as play:
+        await play.pilot.press("d")
+        await play.settle()
+        assert "No divergence in any round. This is what the target alone writes: 9 of 9 tokens" in told(play)
+    async with playing(rounds=5) as play:
+        await ask(play)
+        await play.until(lambda: not play.controller.busy)
+        await play.pilot.press("escape", "d")
+        await play.settle()
+        assert "not compared with the target alone. C compares it." in told(play)
+        play.controller.session.apply(
+            msgspec.structs.replace(checked, verdict="unchecked", reason="It was cut.")
+        )
+        await play.pilot.press("d")
+        await play.settle()
+        assert "with the target alone. It was cut. C compares it." in told(play)
+
+
+def test_a_divergence_of_no_round_is_told_and_where_it_is() -> None:
+    session = Session()
+    for event in conversation(1, rounds=3):
+        session.apply(event)
+    answer = session.answer
+    assert answer is not None
+    session.apply(
+        Divergence(round=None, node=-1, position=5, id=3, target_id=4, gap=0.5, verdict="defect", t=9.0)
+    )
+    assert "the first token, chosen by the prefill" in no_divergence(answer, "")
+    answer.checking = Checking(stage="x", done=0, total=1)
+    assert "is being compared" in no_divergence(answer, "")
+    assert no_divergence(None, "") == "There is no round yet."
 
 
 async def test_rounds_are_played_at_a_chosen_speed() -> None:
