@@ -107,7 +107,7 @@ def start(log: Path, *options: str, scenario: str | None = None) -> subprocess.P
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            env={"OMP_NUM_THREADS": "1"} | os.environ,
         )
 
 
