@@ -3,9 +3,9 @@
     python tests/ddtree_tui/server/load.py --seconds 120 --clients 64
 
 starts a server with the demo pair and reports as JSON: how many were answered, refused and hung up, whether
-every answer was the one that ``ar`` gives alone, whether requests were decoded in the order in which they
-came, and the memory of server and engine in the second quarter and at the end. Exit code 0 if all is as it
-should be. With ``--kill`` the engine is killed half way.
+every answer was the one that ``ar`` gives alone, whether requests from one address were decoded in the order
+in which they came, how many answers went to each, and the memory of server and engine in the second quarter
+and at the end. Exit code 0 if all is as it should be. With ``--kill`` the engine is killed half way.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from served import Served, serving
 PROMPTS = [f"What is {a} + {b}?" for a, b in ((12, 30), (7, 8), (105, 17), (9, 33), (250, 250), (61, 4))]
 PROMPTS += ["Sort these numbers: 9, 4, 7, 1.", "Tell me a story about a fox.", "Write a haiku about rain."]
 TOKENS = 24
+ADDRESSES = 4
+"""Of the loopback, from which the clients ask: so many lines in the queue."""
 HANGS_UP, RUBBISH = 1 / 3, 1 / 10
 MEMORY_TOLERANCE = 0.02
 BODIES = (b"{", b"[]", b'{"model": "demo"}', b'{"model": "demo", "messages": 5}', b"\xff\xfe", b"")
@@ -42,6 +44,7 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    served: Counter[str] = field(default_factory=Counter)
 
 
 def body(prompt: str, **fields: Any) -> bytes:
@@ -49,9 +52,9 @@ def body(prompt: str, **fields: Any) -> bytes:
     return json.dumps({"model": "demo", "messages": messages, "max_tokens": TOKENS} | fields).encode()
 
 
-async def exchange(port: int, data: bytes, *, frames: int | None = None) -> tuple[int, bytes]:
+async def exchange(port: int, data: bytes, address: str, *, frames: int | None = None) -> tuple[int, bytes]:
     """Send a request and read the answer; hang up after so many ``frames``. 0 is no answer at all."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
     head = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Connection: close\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
     try:
@@ -78,19 +81,20 @@ def streamed_text(answer: bytes) -> tuple[str, bool]:
 
 async def client(number: int, port: int, expected: dict[str, str], end: float, tally: Tally) -> None:
     dice = random.Random(number)
+    address = f"127.0.0.{1 + number % ADDRESSES}"
     while time.monotonic() < end:
         prompt = dice.choice([*expected])
         began = time.monotonic()
         if number % 10 == 9:
-            status, answer = await exchange(port, dice.choice(BODIES))
+            status, answer = await exchange(port, dice.choice(BODIES), address)
             tally.counts[f"rubbish {status}"] += 1
             await asyncio.sleep(0.05)
         elif number % 3 == 0:
-            await exchange(port, body(prompt, stream=True), frames=dice.randint(1, 3))
+            await exchange(port, body(prompt, stream=True), address, frames=dice.randint(1, 3))
             tally.counts["hung up"] += 1
         else:
             stream = dice.random() < 0.5
-            status, answer = await exchange(port, body(prompt, stream=stream))
+            status, answer = await exchange(port, body(prompt, stream=stream), address)
             if status == 200:
                 if stream:
                     text, complete = streamed_text(answer)
@@ -100,6 +104,7 @@ async def client(number: int, port: int, expected: dict[str, str], end: float, t
                     tally.wrong.append(f"{prompt}: {text!r}")
                 tally.counts["answered" if complete else "ended by an error"] += 1
                 tally.seconds.append(time.monotonic() - began)
+                tally.served[address] += complete
             else:
                 tally.counts[f"status {status}"] += 1
                 await asyncio.sleep(0.2)
@@ -122,15 +127,15 @@ async def watch_memory(served: Served, seconds: float, samples: dict[str, list[f
 
 
 def in_order(served: Served) -> bool:
-    """Whether requests that were decoded were so in the order in which they came: the log has both times."""
-    turns = [
-        (line["queue_ms"], line["received"])
-        for line in served.lines()
-        if line.get("path") == "/v1/chat/completions" and "queue_ms" in line
-    ]
-    started = sorted(turns, key=lambda turn: turn[1] + turn[0] / 1000)
-    received = [turn[1] for turn in started]
-    return received == sorted(received)
+    """Whether requests that were decoded were so in the order in which they came, those of one address among
+    each other: the log has both times."""
+    turns: dict[str, list[tuple[float, float]]] = {}
+    for line in served.lines():
+        if line.get("path") == "/v1/chat/completions" and "queue_ms" in line:
+            started = line["received"] + line["queue_ms"] / 1000
+            turns.setdefault(line["client"], []).append((started, line["received"]))
+    received = [[came for _, came in sorted(of_one)] for of_one in turns.values()]
+    return all(of_one == sorted(of_one) for of_one in received)
 
 
 def quarters(sampled: tuple[str, list[float]]) -> tuple[str, tuple[float, float]]:
@@ -167,6 +172,7 @@ async def run(
         "counts": dict(sorted(tally.counts.items())),
         "wrong": tally.wrong,
         "in_order": in_order(served),
+        "answered_by_address": dict(sorted(tally.served.items())),
         "seconds": {
             "median": statistics.median(tally.seconds) if tally.seconds else None,
             "most": max(tally.seconds, default=None),
