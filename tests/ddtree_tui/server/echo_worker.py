@@ -4,7 +4,8 @@ Usage: python echo_worker.py SCENARIO LOG. What a question begins with may chang
 ``slow`` a round every 20 ms until cancelled, ``flood`` rounds as fast as can be, ``silent`` the first token
 and then nothing, ``die`` the end of the process, ``garble`` a line that is no event, ``fail`` an error,
 ``late`` a finding behind the end; after ``unmeasured`` the memory cannot be measured. The scenarios say what
-is wrong with the engine itself.
+is wrong with the engine itself; one that is ``told`` loads when there is a file LOG.go, and fails to once
+where there is LOG.fail.
 """
 
 from __future__ import annotations
@@ -53,13 +54,14 @@ def load() -> None:
     if scenario == "not_loaded":
         emit(Failed(error="model_not_found", message="There is no model x.", hint="Choose another."))
         return
-    if scenario == "no_reload" and Path(sys.argv[2] + ".loads").exists():
-        Path(sys.argv[2] + ".loads").unlink()
-        emit(Failed(error="out_of_memory", message="The memory is full.", hint="Buy more."))
-        return
-    Path(sys.argv[2] + ".loads").touch()
-    if scenario == "slow_load":
-        time.sleep(0.5)
+    if scenario == "told":
+        fail, go = (Path(f"{sys.argv[2]}.{what}") for what in ("fail", "go"))
+        if fail.exists():
+            fail.unlink()
+            emit(Failed(error="out_of_memory", message="The memory is full.", hint="Buy more."))
+            return
+        while not go.exists():
+            time.sleep(0.02)
     emit(made_up_pair("echo", block_size=8, mask_id=255, context=CONTEXT, vocab_size=257))
 
 
@@ -171,10 +173,8 @@ def answer(command: Generate) -> None:
         emit(Failed(error="out_of_memory", message="There is not enough memory for this.", hint="Buy more."))
         return
     if scenario == "slow_check" and command.fresh:
-        time.sleep(1.0)
+        time.sleep(1.3)
     whole = [*prompt, EOS][: command.settings.max_new_tokens]
-    if scenario == "differs" and command.settings.mode == "ar":
-        whole[5] = ord("?")
     stream = read(whole, command.settings.stop)
     whole = whole[: stream.tokens]
     start(command, prompt, whole[0])
@@ -207,7 +207,7 @@ def answer(command: Generate) -> None:
     if text.startswith("late"):
         time.sleep(LATE_SECONDS)
         emit(FINDING)
-    if command.settings.oracle != "off" and scenario != "no_oracle":
+    if command.settings.oracle != "off":
         check(len(whole))
 
 
@@ -229,17 +229,14 @@ def measure_memory(behind: str) -> None:
 
 
 def check(positions: int) -> None:
-    if scenario == "finding":
-        emit(FINDING)
-    defects = 3 if scenario == "defect" else 0
     emit(
         Checked(
             oracle="full",
-            verdict="defect" if defects else "identical",
+            verdict="identical",
             positions=positions,
             compared=positions,
             ties=0,
-            defects=defects,
+            defects=0,
             noise=0.0,
             seconds=0.01,
         )
