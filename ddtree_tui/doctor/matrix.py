@@ -40,6 +40,8 @@ BUDGETS = (4, 64)
 TEMPERATURES = (0.0, 0.8)
 LONG = {"stop-in-path": 256, "degenerate-text": 160}
 """Tokens of answers in which a fault shows at the end only, or in a long text."""
+OF_TRAINING = frozenset({"other-drafter", "calibration", "vocabulary"})
+"""Faults that make a pair worse than it was trained to be: one with random weights is no worse for them."""
 NEEDED = 0.95
 """Of the runs with a fault, so many must have it named first."""
 
@@ -86,7 +88,7 @@ class Runs:
     def healthy(self, case: Case) -> Trial:
         """The run of a healthy case, also against mode ``ar``."""
         settings = msgspec.structs.replace(case.settings, oracle="full")
-        ar = msgspec.structs.replace(settings, mode="ar")
+        ar = msgspec.structs.replace(settings, mode="ar", budget=DecodeSettings().budget)
         rival = self._kept(Case(case.prompt, ar))
         events = rival if case.settings.mode == "ar" else self._patient.answer(case.messages, settings)
         answers: list[Answer] = [
@@ -296,6 +298,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         loaded = patient.load(load)
         prompts = prompts_for(options.model, options.prompts)
         limit, names = options.max_new_tokens, options.fault
+        if options.untrained:
+            names = [name for name in names or FAULTS if name not in OF_TRAINING]
         runs = Runs(patient, loaded.target.dtype)
         if options.what == "healthy":
             cases = [*healthy_cases(prompts, loaded, limit)]
@@ -339,6 +343,11 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--prompts", type=int, default=20)
     parser.add_argument("--max-new-tokens", type=int, default=48)
     parser.add_argument("--fault", action="append", default=[], help="only this one; may be repeated")
+    parser.add_argument(
+        "--untrained",
+        action="store_true",
+        help="the pair has random weights: without " + ", ".join(sorted(OF_TRAINING)),
+    )
     parser.add_argument(
         "--share", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="of the runs every Nth from K"
     )

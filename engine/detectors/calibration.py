@@ -16,6 +16,8 @@ a drafter can also be wrong and near, e is taken with the ranks and without.
 
 e begins anew whenever it falls below 1 (CUSUM), so that a fault in the middle of an answer is found as well
 as one from the start; a false alarm at ``CERTAIN`` takes at least that many steps on average (Lorden 1971).
+An answer may be too short for that. Of a whole one, whose e has never begun anew, e reaches ``LIKELY`` at its
+end by chance once in as many answers, which is worth a warning.
 Depths depend on one another in a way that only helps the drafter: who was right so far is more likely right
 again than its marginals say. Above temperature 1 the target is asked for less likely tokens than it was when
 the drafter learnt from it: nothing was promised then.
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import exp, log
+from typing import Literal
 
 from engine.detectors.detector import AnswerEvent, Detector
 from engine.detectors.found import found
@@ -36,6 +39,8 @@ DEEP = 0.2
 MOSTLY_DEEP = 0.8
 CERTAIN = 1e5
 """Steps on average until a drafter that just keeps ``TOLERATED`` of its word is called wrong."""
+LIKELY = 1e3
+"""Answers among which one of such a drafter is warned of at its end."""
 
 
 def steps(round_: Round) -> list[tuple[float, bool]]:
@@ -66,6 +71,7 @@ class Calibration(Detector):
         self._evidence = [_Evidence(ranks=False), _Evidence(ranks=True)]
         self._certain = False
         self._bound = True
+        self._last = 0
 
     def take(self, event: AnswerEvent) -> Iterator[Finding]:
         if isinstance(event, Loaded):
@@ -78,11 +84,18 @@ class Calibration(Detector):
         deep = None
         if event.miss is not None and self._vocabulary:
             deep = event.miss.rank >= self._vocabulary / 2
+        self._last = event.index
         for evidence in self._evidence:
             evidence.add(event.index, taken, deep)
             if not self._certain and evidence.log_e > log(CERTAIN * len(self._evidence)):
                 self._certain = True
-                yield evidence.finding(event.index)
+                yield evidence.finding(event.index, f"{CERTAIN:,.0f} steps")
+
+    def end(self) -> Iterator[Finding]:
+        for evidence in self._evidence:
+            if not self._certain and evidence.of_all and evidence.log_e > log(LIKELY * len(self._evidence)):
+                self._certain = True
+                yield evidence.finding(self._last, f"{LIKELY:,.0f} answers", severity="warning")
 
 
 class _Evidence:
@@ -91,9 +104,16 @@ class _Evidence:
     def __init__(self, *, ranks: bool) -> None:
         self._ranks = ranks
         self.log_e = 0.0
+        self._begins = 0
         self._begin(0)
 
+    @property
+    def of_all(self) -> bool:
+        """Whether it is that of all steps so far."""
+        return self._begins <= 2  # at first, and at the first step
+
     def _begin(self, index: int) -> None:
+        self._begins += 1
         self._first = index
         self._steps = self._kept = self._misses = self._deep = 0
         self._promised = 0.0
@@ -115,13 +135,16 @@ class _Evidence:
             if self._ranks:
                 self.log_e += log(MOSTLY_DEEP / DEEP) if deep else log((1 - MOSTLY_DEEP) / (1 - DEEP))
 
-    def finding(self, last: int) -> Finding:
+    def finding(
+        self, last: int, once_in: str, *, severity: Literal["warning", "defect"] = "defect"
+    ) -> Finding:
         return found(
             "calibration",
             f"In rounds {self._first + 1} to {last + 1} the walk went on at {self._kept} of {self._steps} "
             f"nodes, where the drafter's probabilities promise {self._promised:.1f}, and {self._deep} of "
             f"{self._misses} tokens it missed stood in the lower half of its list; a drafter that keeps half "
-            f"its word looks so bad once in {CERTAIN:,.0f} steps.",
+            f"its word looks so bad once in {once_in}.",
+            severity=severity,
             round=self._first,
             steps=self._steps,
             kept=self._kept,

@@ -26,7 +26,7 @@ from ddtree_tui.doctor.matrix import (
     together,
 )
 from ddtree_tui.doctor.patient import Patient
-from ddtree_tui.doctor.trial import Trial, first_affected
+from ddtree_tui.doctor.trial import Trial, first_affected, same_text
 from ddtree_tui.doctor.visit import Visit, check_recorded
 from ddtree_tui.doctor.ways import Way
 from ddtree_tui.engine_process import EngineProcess
@@ -139,6 +139,8 @@ def test_the_first_round_that_differs() -> None:
         for event in events
     ]
     assert first_affected(changed, events) == 6
+    # Of a fault of the text it is the first whose tokens differ.
+    assert first_affected(changed, events, alike=same_text) is None
     shorter = [event for event in events if not (isinstance(event, Round) and event.index >= 4)]
     assert first_affected(shorter, events) == 4
 

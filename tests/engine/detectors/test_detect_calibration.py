@@ -67,12 +67,15 @@ def prefilled(temperature: float) -> Prefilled:
     )
 
 
-def found(rounds: list[Round], *, known: bool = True, temperature: float = 0.0) -> list[Finding]:
+def found(
+    rounds: list[Round], *, known: bool = True, temperature: float = 0.0, ended: bool = False
+) -> list[Finding]:
     detector = Calibration()
     if known:
         list(detector.take(loaded()))
     list(detector.take(prefilled(temperature)))
-    return [finding for each in rounds for finding in detector.take(each)]
+    findings = [finding for each in rounds for finding in detector.take(each)]
+    return findings + (list(detector.end()) if ended else [])
 
 
 def test_a_step_is_a_node_that_the_walk_reached() -> None:
@@ -113,6 +116,23 @@ def test_what_stands_at_the_end_of_the_list_is_found_within_rounds() -> None:
     assert not found([round_of(index, 0.95, 0, rank=VOCABULARY - 1) for index in range(7)], known=False)
 
 
+def test_a_short_answer_is_warned_of_at_its_end() -> None:
+    broken = [round_of(index, 0.95, 0, rank=VOCABULARY - 1) for index in range(5)]
+    assert not found(broken)
+    (finding,) = found(broken, ended=True)
+    assert (finding.severity, finding.round) == ("warning", 0)
+    assert finding.seen.startswith("In rounds 1 to 5 ")
+    assert not found(broken[:2], ended=True)
+    assert not found(broken, known=False, ended=True)
+    assert not found(broken, temperature=1.5, ended=True)
+    # What began in the middle of an answer must be certain.
+    good = [round_of(index, 0.9, 4) for index in range(3)]
+    late = [round_of(index + 3, 0.95, 0, rank=VOCABULARY - 1) for index in range(5)]
+    assert not found(good + late, ended=True)
+    (finding,) = found([round_of(index, 0.95, 0, rank=VOCABULARY - 1) for index in range(20)], ended=True)
+    assert finding.severity == "defect"
+
+
 def test_a_drafter_that_keeps_its_word_or_most_of_it_is_let_be() -> None:
     """Also one whose text suits it badly: 2,000 answers at seven tenths of the word, no alarm."""
     draw = random.Random(0)
@@ -126,4 +146,4 @@ def test_a_drafter_that_keeps_its_word_or_most_of_it_is_let_be() -> None:
                 accepted += 1
             rank = VOCABULARY - 1 if draw.random() < 0.1 else 5
             rounds.append(round_of(index, promised, accepted, rank=rank))
-        assert not found(rounds)
+        assert not found(rounds, ended=True)
