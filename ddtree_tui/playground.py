@@ -125,6 +125,7 @@ class PlaygroundApp(
         self.paints = 0
         self._dirty = True
         self._alarm = ""
+        self._told: Situation | None = None
         self._prompt_to_send = options.prompt
         self._keymap_in_force = laid_over(KEYS, options.config.keys)
         self.set_keymap(dict(self._keymap_in_force.bindings))
@@ -304,7 +305,10 @@ class PlaygroundApp(
         main.query_one(Knobs).show(running, known, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)
-        main.query_one(KeyBar).show(tuple(renamed(hints(self._situation(main)), KEYS, self.all_keys())))
+        situation = self._situation(main)
+        if situation != self._told:
+            self._told = situation
+            main.query_one(KeyBar).show(tuple(renamed(hints(situation), KEYS, self.all_keys())))
         for screen in self.screen_stack[1:]:
             if isinstance(screen, LiveScreen):
                 screen.show(controller)

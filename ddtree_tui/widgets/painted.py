@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
+from textual.filter import ANSIToTruecolor, LineFilter
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -24,6 +25,15 @@ class RoleStyles(Widget):
     ROLES: ClassVar[tuple[str, ...]] = ()
 
     _role_styles: dict[str, Style] | None = None
+    _room = Size(0, 0)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Without the search for the terminal's own colours, a tenth of a paint: there are none here."""
+        return [one for one in super().get_line_filters() if not isinstance(one, ANSIToTruecolor)]
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._room = self.size  # worked out from the whole screen each time it is asked for: once is enough
+        return super().render_lines(crop)
 
     def role_style(self, role: str) -> Style:
         """The style of a component class of this widget, or of the widget itself for any other name."""
@@ -72,10 +82,10 @@ class Lines(RoleStyles):
         self.redraw()
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        if self._drawn is None or self._drawn_for != self.size:  # a repaint may come before the resize
-            self._drawn_for = self.size
-            lines = self.draw(width, self.size.height)
+        width, height = room = self._room
+        if self._drawn is None or self._drawn_for != room:  # a repaint may come before the resize
+            self._drawn_for = room
+            lines = self.draw(width, height)
             self._drawn = [
                 self.strip(line).adjust_cell_length(width, self.role_style(PLAIN)) for line in lines
             ]
@@ -114,7 +124,7 @@ class ScrolledLines(ScrollView, RoleStyles):
 
     def render_line(self, y: int) -> Strip:
         scroll_x, scroll_y = self.scroll_offset
-        strip, width = self.drawn(y + scroll_y), self.size.width
+        strip, width = self.drawn(y + scroll_y), self._room.width
         if not scroll_x and strip.cell_length <= width:  # making strips is most of what a paint takes
             return strip.extend_cell_length(width, self.role_style(PLAIN))
         return strip.crop_extend(scroll_x, scroll_x + width, self.role_style(PLAIN))

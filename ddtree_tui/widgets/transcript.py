@@ -80,6 +80,8 @@ class Transcript(ScrolledLines, can_focus=True):
         self._shown: tuple[Answer, int] | None = None
         self._looking_back = False
         self._placed_y = 0
+        self._marked_line = 0
+        self._kept: tuple[object, ...] = ()
 
     def show(self, session: Session, shown: tuple[Answer, int] | None, looking_back: bool) -> None:
         """Take the newest text; ``shown``: the answer and the index of its round to mark. Another round than
@@ -88,7 +90,8 @@ class Transcript(ScrolledLines, can_focus=True):
         self._session, self._shown, self._looking_back = session, shown, looking_back
         if self.cursor is not None and self.token() is None:
             self.cursor = None
-        self._update(find_mark=moved and looking_back)
+        kept, self._kept = self._kept, _what_stands(session)
+        self._update(find_mark=moved and looking_back, from_mark=kept == self._kept)
 
     def on_resize(self) -> None:
         self._begin()
@@ -258,19 +261,39 @@ class Transcript(ScrolledLines, can_focus=True):
         self._lines = TranscriptLines(self.writing, self._width, self.folded)
         self._update(find_mark=self._looking_back)
 
-    def _update(self, find_mark: bool = False) -> None:
+    def _update(self, find_mark: bool = False, from_mark: bool = False) -> None:
+        """Draw what is new. ``from_mark``: no line before the round that is marked, or was, has changed."""
         if self._session is None or not self._width:
             return
         untouched = self.scroll_offset.y == self._placed_y or self.scroll_offset.y >= self.max_scroll_y
+        before = self._marked_line
         self._lines.update(self._session)
-        self.forget_strips()
+        mark = self._mark()
+        self._marked_line = (self._lines.line_of(mark[0]) if mark is not None else None) or 0
+        first = min(before, self._marked_line) if from_mark else 0
+        self._strips = {line: strip for line, strip in self._strips.items() if line < first}
         self.set_extent(0, len(self._lines))
         self.set_class(self.max_scroll_y > 0, "-overflows")
-        if find_mark and (mark := self._mark()) is not None:
+        if find_mark and mark is not None:
             self._reveal(*mark)
         elif untouched and not self._looking_back:
             self._place(self.max_scroll_y)
-        self.refresh()
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
+        if first < bottom:
+            self.refresh_lines(max(first, top), bottom - max(first, top))
+
+
+def _what_stands(session: Session) -> tuple[object, ...]:
+    """Changes when lines change that were written before the newest round."""
+    answer = session.answer
+    text = answer.text if answer is not None else None
+    return (
+        session,
+        len(session.answers),
+        text,
+        text.version if text else 0,
+        answer is not None and answer.over,
+    )
 
 
 def tint_role(origin: int) -> str:

@@ -223,3 +223,24 @@ async def test_thinking_folds() -> None:
         answer = play.controller.session.answers[0]
         assert answer.text is not None
         assert answer.text.token(text_of(play).cursor.token).round in (PREFILL, 0)
+
+
+async def test_lines_that_are_kept_are_what_would_be_drawn_anew() -> None:
+    events = [
+        *Recording(3, awkward=0.4).start(),
+        *Recording(3, awkward=0.4).answer("one", rounds=7, settings=DecodeSettings(thinking=True)),
+        *Recording(4, awkward=0.4).answer("two", rounds=5),
+    ]
+    async with replaying(events, at_once=False, size=(70, 24)) as play:
+        await play.pilot.press("H")  # the clock waits for every round
+        transcript = play.app.query_one(Transcript)
+        kept = 0
+        for key in (*["right"] * 5, *["left"] * 3, *["right"] * 6, "b", *["right"] * 4, "home", "end"):
+            before = dict(transcript._strips)
+            await play.pilot.press(key)
+            await play.settle()
+            for line, strip in transcript._strips.items():
+                assert strip == transcript.draw_line(line), (key, line)
+                kept += strip is before.get(line)
+        assert play.rounds == 12
+        assert kept > 10
