@@ -102,6 +102,16 @@ class Controller(SessionShowing):
         return self._engine is not None
 
     @property
+    def watching(self) -> bool:
+        """Whether the run under way is somebody else's."""
+        return False
+
+    @property
+    def expects(self) -> bool:
+        """Whether something may come that nobody here has asked for."""
+        return False
+
+    @property
     def load(self) -> LoadSettings:
         """The pair that is loaded, or is being loaded."""
         return self._pair.load

@@ -14,7 +14,8 @@ class Situation:
     shown; ``busy``: an answer is under way or waits for the model; ``pointing``: the keys move the cursor in
     the tree; ``searching``: one types what to look for in it; ``over_a_run``: a recording is open over the
     run; ``held``: every round waits for a key; ``reading``: the text has the focus; ``on_switch``: the knob
-    in focus is turned, not typed; ``raced``: the recording holds a race."""
+    in focus is turned, not typed; ``raced``: the recording holds a race; ``attached``: the engine is a
+    server's; ``watching``: somebody else's answer is under way there."""
 
     typing: bool
     busy: bool
@@ -30,6 +31,8 @@ class Situation:
     searching: bool = False
     reading: bool = False
     raced: bool = False
+    attached: bool = False
+    watching: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
@@ -37,9 +40,9 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
     if situation.searching:
         found = [("Enter", "stay there", ""), ("↑ ↓", "matches", ""), ("Esc", "give up", "")]
     elif situation.pointing:
-        found = [*_POINTING, ("Space", "pause", "pause")] if situation.busy else [*_POINTING]
+        found = [*_POINTING, *_pause(situation)]
     elif situation.reading:
-        found = [*_READING, ("Space", "pause", "pause")] if situation.busy else [*_READING]
+        found = [*_READING, *_pause(situation)]
     elif situation.replay:
         found = _replay(situation)
     elif situation.on_knob:
@@ -50,20 +53,21 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
             *_prompt(),
         ]
     elif situation.busy:
-        found = _running(situation)
+        found = _asked(situation) if situation.attached else _running(situation)
     elif situation.typing:
         found = _typing(situation)
     else:
-        found = [*_prompt(), *_rounds(situation), *_view()]
+        found = [*_prompt(), *_requests(situation), *_pause(situation), *_rounds(situation), *_view()]
     return (*found, *_ALWAYS)
 
 
 def _typing(situation: Situation) -> list[Hint]:
     if not situation.rounds:
-        first = [("Enter", "run", ""), ("^L", "examples", "prompts"), ("Tab", "settings", "focus_next")]
-        return [*first, *_settings(), _RUNS]
+        first = [("^L", "examples", "prompts"), ("Tab", "settings", "focus_next")]
+        return [("Enter", "run", ""), *_requests(situation), *first, *_settings(), _RUNS]
     return [
         ("Enter", "run", ""),
+        *_requests(situation),
         *_rounds(situation),
         *_settings(),
         ("^N", "new chat", "new_conversation"),
@@ -88,6 +92,25 @@ def _running(situation: Situation) -> list[Hint]:
         ("m", "mode", "turn('mode', 1)"),
         *_view(),
     ]
+
+
+def _asked(situation: Situation) -> list[Hint]:
+    """A server does not wait between rounds."""
+    key = "F2" if situation.typing else "Space"
+    hold = "follow" if situation.looking_back else "hold the view"
+    found: list[Hint] = [("Esc", "stop", "stop"), (key, hold, "pause"), *_rounds(situation)]
+    return found if situation.typing else [*found, *_view()]
+
+
+def _pause(situation: Situation) -> list[Hint]:
+    if situation.attached and (situation.busy or situation.watching):
+        return [("Space", "follow" if situation.looking_back else "hold the view", "pause")]
+    return [("Space", "pause", "pause")] if situation.busy else []
+
+
+def _requests(situation: Situation) -> list[Hint]:
+    key = "F11" if situation.typing else "W"
+    return [(key, "requests", "requests")] if situation.attached else []
 
 
 def _replay(situation: Situation) -> list[Hint]:

@@ -29,9 +29,12 @@ def commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
 
 
 def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
-    for setting in SETTINGS:
+    for setting in filter(app.offers, SETTINGS):
         act = partial(app.action_turn if setting.is_switch else app.action_edit, setting.name)
-        yield SystemCommand(f"Set {setting.title}", f"{setting.field.help}; {setting.since.value}", act)
+        yield SystemCommand(f"Set {setting.title}", f"{setting.field.help}; {app.since(setting)}", act)
+    if app.controller.place:
+        yield SystemCommand("Connect anew", "Reach for the server at once", app.action_restart_engine)
+        return
     if app.controller.settings.verify == "naive":
         yield SystemCommand(
             "Verify correctly again", "From the next run on", partial(app.action_verify, "solve")

@@ -92,7 +92,7 @@ class PlainLog:
         while controller.notices:
             self._say(f"Notice: {controller.notices.pop(0)}")
         loading = controller.session.phase is Phase.LOADING and controller.waiting is not None
-        return not self._at_end or controller.busy or loading
+        return not self._at_end or controller.busy or loading or controller.expects
 
     def _read_all(self) -> None:
         while line := self._read():

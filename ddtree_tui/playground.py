@@ -30,6 +30,8 @@ from ddtree_tui.actions.oracle import KEYS as ORACLE_KEYS
 from ddtree_tui.actions.oracle import OracleActions
 from ddtree_tui.actions.race import KEYS as RACE_KEYS
 from ddtree_tui.actions.race import RaceActions
+from ddtree_tui.actions.requests import KEYS as REQUEST_KEYS
+from ddtree_tui.actions.requests import RequestActions
 from ddtree_tui.actions.rounds import RoundActions
 from ddtree_tui.actions.runs import RunActions
 from ddtree_tui.actions.settings import SettingActions
@@ -42,6 +44,7 @@ from ddtree_tui.alarm import alarm
 from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
 from ddtree_tui.examples import examples
+from ddtree_tui.first_line import first_line
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
@@ -54,7 +57,7 @@ from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.sized import SizedScreen
 from ddtree_tui.served import known_of
 from ddtree_tui.theme import THEMES, role_defaults
-from ddtree_tui.unknown import UNKNOWN_MODEL, known_settings, recorded_mode
+from ddtree_tui.unknown import known_settings
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.finding_line import FindingLine
 from ddtree_tui.widgets.key_bar import KeyBar
@@ -62,7 +65,7 @@ from ddtree_tui.widgets.knobs import Knob, Knobs
 from ddtree_tui.widgets.prompt import PromptBox
 from ddtree_tui.widgets.replay_bar import Progress, ReplayBar
 from ddtree_tui.widgets.run_view import RunView
-from ddtree_tui.widgets.top_line import Status, TopLine
+from ddtree_tui.widgets.top_line import TopLine
 from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import SearchInput
 from ddtree_tui.widgets.waiting import Waiting
@@ -80,6 +83,7 @@ KEYS = (
     *TEXT_KEYS,
     *CHAT_KEYS,
     *keep.KEYS,
+    *REQUEST_KEYS,
     *NUMBER_KEYS,
     *RACE_KEYS,
     *DOCTOR_KEYS,
@@ -101,6 +105,7 @@ class PlaygroundApp(
     TreeActions,
     TranscriptActions,
     ChatActions,
+    RequestActions,
     KeepActions,
     NumberActions,
     RaceActions,
@@ -153,7 +158,8 @@ class PlaygroundApp(
         yield Static(id="wrong", markup=False)
         yield Welcome(examples(self.options.load.model), id="welcome")
         yield RunView(id="run")
-        yield Knobs(id="knobs", recorded=self.controller.playback is not None)
+        recorded, sent = self.controller.playback is not None, bool(self.controller.place)
+        yield Knobs(id="knobs", recorded=recorded, sent=sent)
         yield FindingLine(id="finding")
         yield Waiting(id="waiting")
         with Horizontal(id="ask"):
@@ -282,18 +288,10 @@ class PlaygroundApp(
         if not main.is_mounted:
             return
         controller, session = self.controller, self.controller.session
-        state, kind = controller.state
-        answer = session.answer
-        running = (
-            answer.settings if answer is not None and controller.playback is not None else controller.settings
-        )
-        recorded = answer.prefilled if answer is not None and controller.playback is not None else None
-        known = known_settings(recorded) if controller.playback is not None else known_of(session.loaded)
-        mode = recorded_mode(running, known)
-        model = session.loaded.target.name if session.loaded else controller.load.model
-        if controller.playback is not None and not (session.loaded and model):
-            model = "recorded run" if session.loaded is None else UNKNOWN_MODEL
-        main.query_one(TopLine).show(Status(model, session.loaded, session.loading, mode, state, kind))
+        told = session.answer if controller.playback is not None else None
+        running = told.settings if told is not None else controller.settings
+        known = known_settings(told.prefilled) if told is not None else known_of(session.loaded)
+        main.query_one(TopLine).show(first_line(controller))
         self._mark_state(main)
         main.query_one(RunView).show(
             session, controller.viewpoint, controller.player, live=controller.playback is None
@@ -345,6 +343,8 @@ class PlaygroundApp(
             held=controller.hold,
             reading=isinstance(main.focused, Transcript),
             raced=controller.playback is not None and controller.race is not None,
+            attached=bool((self.live or controller).place),
+            watching=controller.watching,
         )
 
     # What the user does

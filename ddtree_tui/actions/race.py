@@ -60,6 +60,8 @@ class RaceActions(Actions):
         prompt = self.query_one(PromptBox).text.strip() or (answer.prompt if answer else "")
         if self.controller.playback is not None:
             problem = "A recording has no models to race."
+        elif self.controller.place:
+            problem = "A server answers one prompt at a time. Race where the models are: ddtree-tui race"
         elif self.controller.session.loaded is None:
             problem = "The models are not loaded."
         elif self.controller.busy:

@@ -26,6 +26,9 @@ KEYS = (
     Key("set.all", "settings", "all settings, models and device", "All settings", "ctrl+g", "s"),
 )
 
+WITH_PROMPT = "from the next prompt"
+"""All of a server's settings hold for whole requests."""
+
 
 class SettingActions(Actions):
     wanted_load: LoadSettings | None = None
@@ -53,6 +56,15 @@ class SettingActions(Actions):
             return frozenset()
         loaded, wanted = asdict(self.controller.load), asdict(self.wanted_load)
         return frozenset(name for name, value in wanted.items() if value != loaded[name])
+
+    def offers(self, setting: Setting) -> bool:
+        """Whether it can be changed: of a server, what a prompt can be sent with."""
+        return setting.since is Since.NOW or self.controller.offers(setting.name)
+
+    def since(self, setting: Setting) -> str:
+        """From when on a change of it holds."""
+        prompts = self.controller.place and setting.since in (Since.ROUND, Since.RUN)
+        return WITH_PROMPT if prompts else setting.since.value
 
     def value(self, setting: Setting) -> Any:
         """A setting's value, as it was last chosen."""
@@ -106,7 +118,7 @@ class SettingActions(Actions):
         if name == "budget":
             settings = self.controller.settings
             value, help_ = budget_text(settings.budget, settings.auto_budget), f"{help_}; {AUTO_HELP}"
-        heading = f"{knob.title}, {knob.since.value} on"
+        heading = f"{knob.title}, {self.since(knob)} on"
         self.push_screen(ValueScreen(heading, value, help_, apply))
 
     def action_verify(self, backend: str) -> None:
@@ -176,6 +188,8 @@ class SettingActions(Actions):
 
     def reload(self) -> None:
         """Load the models chosen, after a question."""
+        if not self.controller.offers("model"):
+            return
         from ddtree_tui.screens.confirm import ConfirmScreen
 
         load = self.wanted_load or self.controller.load

@@ -9,6 +9,7 @@ from ddtree_tui.attach.plain_link import PlainLink
 from ddtree_tui.attach.probe import Server, chosen, probe
 from ddtree_tui.attach.remote_controller import RemoteController
 from ddtree_tui.attach.remote_link import RemoteLink
+from ddtree_tui.attach.routes import requests
 from ddtree_tui.controller import Controller
 from ddtree_tui.options import AppOptions
 from ddtree_tui.recorder import Recorder
@@ -43,7 +44,7 @@ def _remote(
 ) -> Controller:
     """This program's server: everything its engine says can be seen."""
     link = RemoteLink(client, server.models[0], only=attach.request, trace=options.trace, recorder=recorder)
-    if attach.request is not None and attach.request not in {each.id for each in link.requests()}:
+    if attach.request is not None and attach.request not in {each.id for each in requests(client)}:
         raise EngineError(
             "remote_missing",
             f"{client.address} has no events of a request {attach.request!r}.",

@@ -70,6 +70,11 @@ class RemoteController(Controller):
         return self.session.running and not self.busy
 
     @property
+    def expects(self) -> bool:
+        shown = self.link.shown
+        return self.link.follows or (shown is not None and not shown.over) or self.session.running
+
+    @property
     def state(self) -> tuple[str, str]:
         connection = self.link.connection
         if connection.reach is Reach.LOST:
@@ -92,7 +97,7 @@ class RemoteController(Controller):
         return "ready", "busy"
 
     def _own_state(self) -> tuple[str, str]:
-        sent = self.link.asked
+        sent = self.link.sent
         if self._stopping:
             return "stopping", "paused"
         if self.waiting is not None:
@@ -104,7 +109,7 @@ class RemoteController(Controller):
     # What happens
 
     def tick(self, now: float) -> bool:
-        self.notices += self.link.notices()
+        self.notices += self.link.sentences()
         changed = super().tick(now)
         told = (self.state, self.busy)
         changed = changed or told != self._told

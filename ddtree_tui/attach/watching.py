@@ -39,12 +39,14 @@ class Shown:
             return item.summary.last >= self.next
         return item.seq > self.next
 
+    def expect(self, item: Item) -> None:
+        """Take in how much there is, where it is not what comes next."""
+        if item.summary is not None:
+            self.known = max(self.known, item.summary.rounds)
+
     def take(self, item: Item) -> list[AnyEvent]:
         """What is new: the event, and before it a new beginning where rounds are missing; nothing if it was
         taken before."""
-        if item.summary is not None:
-            self.known = max(self.known, item.summary.rounds)
-            return []
         if item.seq < self.next or self.over:
             return []
         self.next = item.seq + 1

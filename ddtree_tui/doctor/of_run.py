@@ -15,6 +15,13 @@ from ddtree_tui.rows import Row, wrapped
 from engine.diagnosis.ranking import diagnose
 from engine.settings import LoadSettings
 
+TO_COMPARE = "To compare: Esc, then C, or of a recorded run: ddtree-tui doctor FILE"
+FROM_AFAR = (
+    "This is what the server's events tell. What its engine holds inside, and what the target alone would "
+    "write, cannot be looked at from here: export the run as JSONL (x), and run where the models are: "
+    "ddtree-tui doctor FILE"
+)
+
 
 def state_of(answer: Answer) -> tuple[object, ...]:
     """Changes when the doctor has to look again."""
@@ -47,12 +54,17 @@ def awaited(answer: Answer) -> str:
     return "" if answer.over else "not compared, and it goes on"
 
 
-def rows_of(report: Report, width: int, awaited: str = "") -> list[Row]:
-    """The report in lines of that width; ``awaited``: what is still to be found out."""
-    return list(_rows(report, max(20, width), awaited))
+def rows_of(report: Report, width: int, awaited: str = "", *, how: str = TO_COMPARE) -> list[Row]:
+    """The report in lines of that width.
+
+    Args:
+        awaited: what is still to be found out.
+        how: an answer that was not compared could be.
+    """
+    return list(_rows(report, max(20, width), awaited, how))
 
 
-def _rows(report: Report, width: int, awaited: str) -> Iterator[Row]:
+def _rows(report: Report, width: int, awaited: str, how: str) -> Iterator[Row]:
     if awaited and report.health == "unchecked":
         yield from wrapped("Nothing wrong is seen so far.", "text", width)
     else:
@@ -67,11 +79,7 @@ def _rows(report: Report, width: int, awaited: str) -> Iterator[Row]:
         if layer := layer_text(answer):
             yield from wrapped(layer, "text", width)
         if answer.own == "unchecked" and not awaited:
-            yield from wrapped(
-                "To compare: Esc, then C, or of a recorded run: ddtree-tui doctor FILE",
-                "quiet",
-                width,
-            )
+            yield from wrapped(how, "quiet", width)
     for notice in report.notices:
         yield from wrapped(notice, "warning", width)
     yield Row("", "text")

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 
 from ddtree_tui.controller import Controller
-from ddtree_tui.doctor.of_run import awaited, report_of, rows_of, state_of
+from ddtree_tui.doctor.of_run import FROM_AFAR, TO_COMPARE, awaited, report_of, rows_of, state_of
 from ddtree_tui.doctor.report import CauseReport, Report
 from ddtree_tui.rows import Row
 from ddtree_tui.screens.live import EXPLAIN, QUIT, LiveScreen
@@ -43,8 +43,9 @@ class DiagnosisView(RowView):
     }
     """
 
-    def __init__(self, *, plain: bool) -> None:
+    def __init__(self, *, plain: bool, how: str) -> None:
         super().__init__(plain=plain, id="diagnosis")
+        self._how = how
         self._report: Report | None = None
         self._awaited = ""
         self.chosen = 0
@@ -89,7 +90,7 @@ class DiagnosisView(RowView):
     def _write(self) -> None:
         width = self.scrollable_content_region.width
         if self._report is not None and width > 0:
-            self.take(rows_of(self._report, width, self._awaited))
+            self.take(rows_of(self._report, width, self._awaited, how=self._how))
 
 
 class DiagnosisScreen(LiveScreen[int]):
@@ -137,7 +138,8 @@ class DiagnosisScreen(LiveScreen[int]):
     def compose(self) -> ComposeResult:
         """Title, diagnosis, keys."""
         yield ScreenTitle("Diagnosis of the shown run")
-        yield DiagnosisView(plain=self._plain)
+        how = FROM_AFAR if self._controller.place else TO_COMPARE
+        yield DiagnosisView(plain=self._plain, how=how)
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -42,7 +42,7 @@ class OracleView(RowView):
         width, answer = self.scrollable_content_region.width, controller.shown_answer
         if width <= 0 or answer is None:
             return
-        rows = rows_of(answer, width, live=controller.playback is None, plain=self._plain)
+        rows = rows_of(answer, width, live=controller.checks, plain=self._plain)
         if rows != self._rows:
             self.take(rows)
 
@@ -99,7 +99,7 @@ class OracleScreen(LiveScreen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        live = self._controller.playback is None
+        live = self._controller.checks
         self.query_one(KeyBar).show(tuple(hint for hint in HINTS if live or hint[0] not in ("c", "s")))
         self.query_one(OracleView).focus()
         self.call_after_refresh(self.show, self._controller)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import groupby
 from typing import Any, Protocol
 
 from textual.app import ComposeResult
@@ -16,11 +17,12 @@ from ddtree_tui.config_file import parsed
 from ddtree_tui.escape import escape
 from ddtree_tui.keys import in_words
 from ddtree_tui.screens.sized import Sized
-from ddtree_tui.setting_list import SETTINGS, Limits, Setting, Since, nudged, setting, turned
+from ddtree_tui.setting_list import SETTINGS, Limits, Setting, nudged, setting, turned
 from ddtree_tui.widgets.setting_row import SettingRow, SettingValue
 from engine.errors import EngineError
 
-KEYS_HELP = "↑ ↓ choose  ← → turn  Shift+← → by one  Enter {}  r reload models  Esc back"
+KEYS_HELP = "↑ ↓ choose  ← → turn  Shift+← → by one  Enter {}  {}Esc back"
+RELOAD = "r reload models  "
 PICKED = ("model", "drafter")
 
 
@@ -32,6 +34,14 @@ class SettingStore(Protocol):
     @property
     def pending(self) -> frozenset[str]:
         """Settings that hold only after the models are loaded anew."""
+        ...
+
+    def offers(self, setting: Setting) -> bool:
+        """Whether it can be changed."""
+        ...
+
+    def since(self, setting: Setting) -> str:
+        """From when on a change of it holds."""
         ...
 
     def value(self, setting: Setting) -> Any: ...
@@ -74,14 +84,16 @@ class SettingsScreen(Sized, Screen[None]):
     def __init__(self, store: SettingStore) -> None:
         super().__init__()
         self._store = store
+        self._loads = store.offers(setting("model"))
 
     def compose(self) -> ComposeResult:
         """Groups of settings, the help of the one in focus, the keys."""
-        yield Static("Settings", id="settings-title", markup=False)
+        title = "Settings" if self._loads else "Settings of prompts; models and verification are the server's"
+        yield Static(title, id="settings-title", markup=False)
         with Vertical(id="settings-list"):
-            for since in Since:
-                yield Static(since.value, classes="group", markup=False)
-                yield from (SettingRow(setting) for setting in SETTINGS if setting.since is since)
+            for since, group in groupby(filter(self._store.offers, SETTINGS), self._store.since):
+                yield Static(since, classes="group", markup=False)
+                yield from map(SettingRow, group)
         yield Static("", id="settings-help", markup=False)
         yield Static("", id="settings-keys", markup=False)
 
@@ -103,9 +115,9 @@ class SettingsScreen(Sized, Screen[None]):
             self._say(focused.setting)
             chosen = focused.setting
             enter = "pick" if chosen.name in PICKED else "turn" if chosen.is_switch else "type"
-            self.query_one("#settings-keys", Static).update(
-                in_words(KEYS_HELP.format(enter), plain=self.app.has_class("-ascii"))
-            )
+            keys = KEYS_HELP.format(enter, RELOAD if self._loads else "")
+            plain = self.app.has_class("-ascii")
+            self.query_one("#settings-keys", Static).update(in_words(keys, plain=plain))
             self.call_after_refresh(self._bring_into_view, focused)
 
     def _bring_into_view(self, value: SettingValue) -> None:
@@ -126,7 +138,7 @@ class SettingsScreen(Sized, Screen[None]):
         pending = "Changed: r loads the models anew. " if setting.name in self._store.pending else ""
         options = f" ({', '.join(choices)})" if choices else ""
         about = f"{setting.field.help}{options}"
-        box.update(escape(f"{setting.title}, {setting.since.value}: {about}. {pending}"))
+        box.update(escape(f"{setting.title}, {self._store.since(setting)}: {about}. {pending}"))
 
     # What the user does
 

@@ -101,7 +101,8 @@ class Knob(Lines, can_focus=True):
 
 
 class Knobs(HorizontalGroup):
-    """All knobs, grouped by when a change holds; of a recording, what it was made with."""
+    """All knobs, grouped by when a change holds; of a recording, what it was made with; of a server, what the
+    next prompt is sent with."""
 
     DEFAULT_CSS = """
     Knobs {
@@ -112,14 +113,15 @@ class Knobs(HorizontalGroup):
     }
     """
 
-    def __init__(self, *, recorded: bool = False, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, recorded: bool = False, sent: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._recorded = recorded
+        self._recorded, self._sent = recorded, sent
 
     def compose(self) -> ComposeResult:
         """The knobs, live ones first."""
-        if self._recorded:
-            yield from _group("recorded with:", "recorded with:")
+        if self._recorded or self._sent:
+            label = "recorded with:" if self._recorded else "next prompt:"
+            yield from _group(label, label)
             yield from (Knob(setting(name)) for name in NAMES)
             return
         yield from _group("next round:", "from the next round:")
