@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ddtree_tui.attach.address import read_address
-from ddtree_tui.attach.options import AttachOptions
+from ddtree_tui.attach.options import AttachOptions, check_budget
 from ddtree_tui.option_types import add, choice
 from ddtree_tui.server.options import KEY_VARIABLE
 from engine.errors import EngineError
@@ -48,7 +48,7 @@ def attach_options(given: dict[str, Any]) -> AttachOptions:
     """Read them.
 
     Raises:
-        EngineError: ``usage``.
+        EngineError: ``usage``, ``bad_setting``.
     """
     key: str | None = given.get("api_key", os.environ.get(KEY_VARIABLE))
     if key is not None and (not key.isascii() or not key.isprintable() or not key.strip()):
@@ -57,8 +57,7 @@ def attach_options(given: dict[str, Any]) -> AttachOptions:
             "The API key is empty, or has characters that no key has.",
             f"Give the server's with --api-key, or in {KEY_VARIABLE}.",
         )
-    if given.get("auto_budget"):
-        raise EngineError("usage", "A server is asked for a budget in nodes.", "Write --budget N.")
+    check_budget(given.get("budget"), given.get("auto_budget"))
     return AttachOptions(
         read_address(given["url"]),
         key and key.strip(),

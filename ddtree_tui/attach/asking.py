@@ -11,11 +11,11 @@ from ddtree_tui.attach.client import Client, Line
 from ddtree_tui.attach.refusals import not_understood, words_of
 from engine.commands import Generate
 from engine.errors import EngineError
-from engine.settings import DecodeSettings
+from engine.settings import AUTO_BUDGET, DecodeSettings
 
 ASKED = frozenset(
     {
-        *("mode", "budget", "thinking", "temperature", "top_p", "top_k", "min_p", "seed"),
+        *("mode", "budget", "auto_budget", "thinking", "temperature", "top_p", "top_k", "min_p", "seed"),
         *("max_new_tokens", "stop", "detail"),
     }
 )
@@ -52,7 +52,7 @@ def body(command: Generate, model: str, *, limited: bool = True) -> dict[str, An
         "stop": list(settings.stop),
     }
     if settings.mode == "tree":
-        found["tree_budget"] = settings.budget
+        found["tree_budget"] = "auto" if settings.auto_budget else settings.budget
     if limited:
         found["max_tokens"] = settings.max_new_tokens
     if settings.detail:
@@ -63,6 +63,8 @@ def body(command: Generate, model: str, *, limited: bool = True) -> dict[str, An
 def askable(settings: DecodeSettings) -> DecodeSettings:
     """The settings with everything that is the server's as by default."""
     kept = {name: value for name, value in msgspec.structs.asdict(settings).items() if name in ASKED}
+    if settings.auto_budget:
+        kept["budget"] = AUTO_BUDGET
     return DecodeSettings(**kept)
 
 

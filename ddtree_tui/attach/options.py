@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ddtree_tui.attach.address import Address
+from engine.errors import EngineError
+from engine.settings import AUTO_BUDGET
 
 
 @dataclass(frozen=True)
@@ -25,3 +27,15 @@ class AttachOptions:
     model: str | None = None
     decoding: frozenset[str] = frozenset()
     openai: bool = False
+
+
+def check_budget(budget: object, auto: object) -> None:
+    """Raises:
+    EngineError: ``bad_setting`` for a bound of the budgets that the server is to choose from: it has its own.
+    """
+    if auto and budget != AUTO_BUDGET:
+        raise EngineError(
+            "bad_setting",
+            "A server that is to choose the budget chooses among all of its own.",
+            "Choose auto without a number, or a number without auto.",
+        )

@@ -10,6 +10,7 @@ from pathlib import Path
 from ddtree_tui.answer import Answer
 from ddtree_tui.attach.asking import ASKED, askable
 from ddtree_tui.attach.connection import Reach
+from ddtree_tui.attach.options import check_budget
 from ddtree_tui.attach.remote_link import CANCELLED, RemoteLink
 from ddtree_tui.attach.watching import GAP
 from ddtree_tui.command_line import reported_load
@@ -228,6 +229,8 @@ class RemoteController(Controller):
                     f"The setting {setting(name).title} is the server's.",
                     "Start the server with another value.",
                 )
+        settings = self.settings
+        check_budget(changes.get("budget", settings.budget), changes.get("auto_budget", settings.auto_budget))
         super().change(**changes)
 
     def reload(self, load: LoadSettings) -> None:
