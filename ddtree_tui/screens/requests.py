@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
-from textual.worker import get_current_worker
 
 from ddtree_tui.attach.request_list import EVERYTHING, heading, in_order, row
 from ddtree_tui.attach.wire import Watched
@@ -80,6 +80,7 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
         self._current = current
         self._listed: list[Watched | None] = [None]
         self._asked = False
+        self._over = threading.Event()
 
     def compose(self) -> ComposeResult:
         """Title, list, what Enter does, keys."""
@@ -97,16 +98,19 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
     @work(thread=True, exclusive=True)
     def _follow(self) -> None:
         """Ask again and again, until the screen is closed."""
-        worker = get_current_worker()
         while True:
             try:
                 found, problem = self._read(), ""
             except EngineError as error:
                 found, problem = None, f"{error.message} {error.hint}".rstrip()
-            if worker.is_cancelled:
+            if self._over.is_set():
                 return
             self.app.call_from_thread(self._take, found, problem)
-            time.sleep(REFRESH_SECONDS)
+            if self._over.wait(REFRESH_SECONDS):
+                return
+
+    def on_unmount(self) -> None:
+        self._over.set()
 
     def _take(self, found: list[Watched] | None, problem: str) -> None:
         title = f"Requests at {escape(self._place)}"

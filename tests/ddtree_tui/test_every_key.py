@@ -205,6 +205,7 @@ NEEDS_AN_ENGINE: dict[str, Effect] = {
     "chat.system": Effect(screen, becomes(SystemMessageScreen)),
     "keep.runs": Effect(screen, becomes(RunsScreen)),
     "keep.export": Effect(screen, becomes(PickScreen)),
+    "attach.requests": Effect(lambda play: len(play.app._notifications), rises),  # here that there are none
     "numbers.open": Effect(screen, becomes(NumbersScreen)),
     "race.open": Effect(screen, becomes(PickScreen)),
     "look.zoom": Effect(lambda play: play.app.query_one(RunView).has_class("-only-tree"), becomes(True)),

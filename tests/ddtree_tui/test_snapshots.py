@@ -26,8 +26,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.widgets import Input, TextArea
 
+from ddtree_tui.attach.wire import Watched
 from ddtree_tui.problem import failure
 from ddtree_tui.recorder import Recorder
+from ddtree_tui.screens.requests import RequestsScreen
 from ddtree_tui.screens.runs import RunsScreen
 from ddtree_tui.screenshots import how_telling
 from ddtree_tui.svg_image import tidy_svg
@@ -126,6 +128,38 @@ async def recorded_runs(size: tuple[int, int], state: Path) -> AsyncIterator[Pla
         yield play
 
 
+@asynccontextmanager
+async def requests_of_a_server(size: tuple[int, int], state: Path) -> AsyncIterator[Playing]:
+    def request(name: str, age: int, how: str, rounds: int, **settings: object) -> Watched:
+        return Watched(
+            id=f"{name}-{rounds:032x}",
+            kind="chat",
+            created=int(NOON) - age,
+            state=how,
+            prompt_tokens=12,
+            output_tokens=1 + 4 * rounds,
+            rounds=rounds,
+            events=9000,
+            events_kept=8000 if rounds > 5000 else 9000,
+            settings=settings,
+        )
+
+    own = request("chatcmpl", 50, "length", 40, mode="tree", budget=64)
+    requests = [
+        request("cmpl", 7, "failed", 0, mode="ar"),
+        own,
+        request("chatcmpl", 60, "running", 777, mode="tree", budget=256),
+        request("[/b]\x1b[31m", 90_000, "stop", 6000, mode="chain"),
+        request("later", 9_000_000, "of another version", 3, mode=5),
+    ]
+    async with the_beginning(size, state) as play:
+        screen = RequestsScreen("box:30000", lambda: requests, {own.id}, clock=lambda: NOON + 100)
+        play.app.push_screen(screen)
+        await play.until(lambda: len(screen._listed) > 1)
+        await play.pilot.press("end", "up")
+        yield play
+
+
 def open_problem(play: Playing) -> None:
     message = "The engine was killed by signal 9 while it decoded [/b]\x1b[31m 你好 שלום."
     dead = Failed(error="engine_died", message=message, hint="Start it again; the text so far stays.")
@@ -170,6 +204,7 @@ SITTINGS = (
     Sitting(loading, {"waiting": ()}),
     Sitting(a_race, {"race": (), "race_texts": ("d",)}),
     Sitting(recorded_runs, {"runs": ()}),
+    Sitting(requests_of_a_server, {"requests": ()}),
 )
 
 

@@ -1,0 +1,371 @@
+"""What is shown stays right while connections break, the server sums up, or says what no server says."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+from canned import Canned, canned, http, stream
+from linked import until, watching
+from make_recording import Recording
+from served import Served, serving
+
+from ddtree_tui.attach import wire
+from ddtree_tui.attach.address import read_address
+from ddtree_tui.attach.connection import Reach, pause_after
+from ddtree_tui.attach.remote_controller import RemoteController
+from ddtree_tui.server.watch import framed
+from engine.errors import EngineError
+from engine.event_lines import encode_event
+from engine.events import AnyEvent, Failed, Finished, Loaded, Round
+from engine.settings import DecodeSettings
+
+REQUESTS = "/v1/ddtree/requests"
+EVENTS = "/v1/ddtree/events"
+
+
+class Proxy:
+    """Between a link and a server, to be cut."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.pairs: list[tuple[socket.socket, socket.socket]] = []
+        self.shut = False
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                if self.shut:
+                    near.close()
+                    continue
+                far = socket.create_connection(("127.0.0.1", self._port))
+                self.pairs.append((near, far))
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pump(one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                other.sendall(data)
+        with contextlib.suppress(OSError):
+            other.shutdown(socket.SHUT_WR)
+
+    def cut(self) -> None:
+        for pair in self.pairs:
+            for each in pair:
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+                each.close()
+        self.pairs.clear()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    log = tmp_path_factory.mktemp("served") / "server.log"
+    with serving(log, scenario="ok") as served:
+        served.wait_for("ok")
+        yield served
+
+
+@pytest.fixture
+def proxy(server: Served) -> Iterator[Proxy]:
+    between = Proxy(server.port)
+    yield between
+    between.close()
+
+
+def test_a_broken_connection_goes_on_where_it_was(server: Served, proxy: Proxy):
+    with watching(server.url) as asking, watching(proxy.url) as viewer:
+        for each in (asking, viewer):
+            until(each, lambda each=each: each.session.loaded)
+        asking.submit("slow, for all to see")
+        until(viewer, lambda: len(viewer.session.rounds) > 2)
+        seen = len(viewer.session.rounds)
+        proxy.shut = True
+        proxy.cut()
+        until(viewer, lambda: viewer.link.connection.reach is Reach.LOST)
+        assert viewer.state[0].startswith("connection lost, again in")
+        assert len(viewer.session.rounds) >= seen
+        until(asking, lambda: len(asking.session.rounds) > seen + 5)
+        proxy.shut = False
+        until(viewer, lambda: len(viewer.session.rounds) > seen + 8)
+        assert viewer.state == ("watching", "busy")
+        proxy.cut()
+        asking.stop()
+        until(asking, lambda: not asking.busy)
+        until(viewer, lambda: viewer.session.answer.finished)
+        (answer,) = viewer.session.answers
+        assert [*answer.rounds] == [*asking.session.answer.rounds]
+        assert answer.text.answer == asking.session.answer.text.answer
+        notices = [notice for notice in viewer.notices if "broke" in notice or "reached" in notice]
+        assert 1 <= len(notices) <= 2  # a sentence for each break
+
+
+def test_a_prompt_whose_connection_breaks_ends_and_says_so(server: Served, proxy: Proxy):
+    with watching(proxy.url) as controller:
+        until(controller, lambda: controller.session.loaded)
+        controller.submit("slow")
+        until(controller, lambda: controller.session.rounds)
+        proxy.cut()
+        until(controller, lambda: not controller.busy)
+        assert controller.session.answer.finished.reason == "cancelled"
+        assert any("broke" in notice for notice in controller.notices)
+
+
+def test_the_next_attempt_is_ever_later():
+    pauses = [pause_after(number) for number in range(1, 2000)]
+    assert pauses[:4] == [1, 2, 4, 8]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 30
+
+
+# A server that sums up
+
+
+@pytest.fixture
+def run() -> list[AnyEvent]:
+    """A recorded answer: what spells its tokens, ``loaded`` and the answer's events."""
+    recording = Recording(5)
+    start = [event for event in recording.start() if isinstance(event, Loaded) or "Tokens" in repr(event)]
+    return [*start, *recording.answer("hello", settings=DecodeSettings(budget=8), rounds=20)]
+
+
+def loaded_of(run: list[AnyEvent]) -> bytes:
+    return next(encode_event(event) for event in run if isinstance(event, Loaded))
+
+
+def events_of(run: list[AnyEvent]) -> list[bytes]:
+    return [encode_event(event) for event in run if not isinstance(event, Loaded)]
+
+
+def data(*frames: bytes) -> bytes:
+    return b"".join(b"data: " + frame + b"\n\n" for frame in frames)
+
+
+def summary(first: int, last: int, rounds: int) -> bytes:
+    told = {"first": first, "last": last, "rounds": rounds, "tokens": 3 * rounds}
+    return msgspec.json.encode({"request": "r", "seq": last, "summary": told})
+
+
+def answering(
+    server: Canned, told: Callable[[str | None, int, int], list[bytes] | int]
+) -> Callable[[socket.socket], None]:
+    """Has ``told`` say what is sent: to whom asks for this request, from that event on, the n-th time. A
+    number is the status of a refusal; after a stream that ends with nothing the connection breaks."""
+
+    def answer(connection: socket.socket) -> None:
+        asked = [head for head in server.asked if head.startswith(f"GET {EVENTS}")]
+        query = parse_qs(urlsplit(asked[-1].split(" ")[1]).query)
+        request, first = query.get("request", [None])[0], int(query.get("first", ["0"])[0])
+        frames = told(request, first, len(asked))
+        if isinstance(frames, int):
+            connection.sendall(http(frames, {"error": {"message": "It is gone."}}))
+            return
+        connection.sendall(stream(data(*filter(None, frames)), whole=False))
+        if frames[-1:] != [b""]:
+            connection.recv(1)  # until hung up on
+
+    return answer
+
+
+@contextlib.contextmanager
+def summing_up(
+    told: Callable[[str | None, int, int], list[bytes] | int],
+) -> Iterator[tuple[Canned, RemoteController]]:
+    with canned({"/health": http(200, {"status": "ok"})}) as server:
+        server.answers[EVENTS] = answering(server, told)
+        with watching(server.url) as controller:
+            yield server, controller
+
+
+def test_what_was_summed_up_is_fetched(run: list[AnyEvent]):
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        if request is None:
+            whole = [framed("r", number, lines[number]) for number in range(6)]
+            return [*frames, *whole, summary(6, 15, 14), framed("r", 16, lines[16])]
+        until_ = 12 if time_ == 2 else len(lines)
+        frames += [framed(request, number, lines[number]) for number in range(first, until_)]
+        return frames if time_ == 3 else [*frames, summary(12, 18, 17)]
+
+    with summing_up(told) as (server, controller):
+        until(controller, lambda: controller.session.answer and controller.session.answer.finished)
+        (answer,) = controller.session.answers
+        rounds = [event for event in run if isinstance(event, Round)]
+        assert [*answer.rounds] == rounds
+        asked = [re.findall(r"first=(\d+)", head) for head in server.asked if EVENTS in head]
+        assert asked[:3] == [[], ["6"], ["12"]]
+
+
+def test_how_far_behind_one_is_can_be_seen(run: list[AnyEvent]):
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        if request is None:
+            return [*frames, *(framed("r", n, lines[n]) for n in range(6)), summary(6, 15, 14)]
+        return frames
+
+    with summing_up(told) as (_, controller):
+        until(controller, lambda: "behind" in controller.state[0])
+        rounds = len(controller.session.rounds)
+        assert controller.state == (f"watching, {14 - rounds} rounds behind", "busy")
+
+
+def test_a_gap_that_cannot_be_filled_is_told_and_nothing_made_up(run: list[AnyEvent]):
+    lines = events_of(run)
+    first_round = next(n for n, event in enumerate(events_of(run)) if b'"type":"round"' in event)
+    kept, after = first_round + 4, first_round + 11
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        if request is None:
+            numbers = [*range(kept), *range(after, len(lines))]
+        else:
+            numbers = [n for n in [*range(kept), *range(after, len(lines))] if n >= first]
+        return [*frames, *(framed("r", number, lines[number]) for number in numbers)]
+
+    with summing_up(told) as (_, controller):
+        until(controller, lambda: controller.session.answer and controller.session.answer.finished)
+        one, two = controller.session.answers
+        rounds = [event for event in run if isinstance(event, Round)]
+        assert [*one.rounds] == rounds[:4]
+        assert [*two.rounds] == rounds[11:]
+        missing = sum(event.acceptance_length for event in rounds[4:11])
+        assert one.failed.message.startswith(f"Rounds 5 to 11, {missing} tokens, are unknown here")
+        assert two.prefilled.first_id == rounds[11].root_id
+        assert isinstance(two.finished, Finished)
+        assert not controller.take_problems()
+
+
+def test_a_server_that_is_started_again_knows_the_request_no_more(run: list[AnyEvent]):
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes] | int:
+        frames = [framed(None, 0, loaded_of(run))]
+        match request, time_:
+            case None, 1:
+                return [*frames, *(framed("r", n, lines[n]) for n in range(6)), b""]
+            case None, _:
+                return [*frames, *(framed("s", n, line) for n, line in enumerate(lines))]
+        return 404
+
+    with summing_up(told) as (_, controller):
+        until(controller, lambda: controller.session.answer and controller.session.answer.finished)
+        lost, new = controller.session.answers
+        assert lost.failed.error == "remote_missing"
+        assert [*new.rounds] == [event for event in run if isinstance(event, Round)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"{}",
+        b"[1]",
+        b"no json",
+        b"[" * 100_000,
+        b'{"request": 5, "seq": 0, "event": {}}',
+        b'{"request": "r", "seq": -1, "event": {"v": 1, "type": "round"}}',
+        b'{"request": "r", "seq": 1e400, "event": {"v": 1, "type": "round"}}',
+        b'{"request": "%s", "seq": 0}' % (b"x" * 1000),
+        b'{"request": "r", "seq": 0, "event": {"v": 1, "type": "finished"}}',
+        b'{"request": "r", "seq": 0, "event": {"v": 7, "type": "round"}}',
+        b'{"request": "r", "seq": 0, "summary": {"first": "a"}}',
+        b'{"request": null, "seq": 0, "event": {"v": 1, "type": "tokens", "pieces": {"\x1b[31m": "x"}}}',
+    ],
+)
+def test_what_no_server_says_ends_the_connection_and_not_the_app(run: list[AnyEvent], frame: bytes):
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        if time_ < 3:
+            return [*frames, *(framed("r", n, lines[n]) for n in range(first, 4)), frame]
+        return [*frames, *(framed("r", n, lines[n]) for n in range(first, len(lines)))]
+
+    with summing_up(told) as (_, controller):
+        until(controller, lambda: controller.session.answer and controller.session.answer.finished)
+        assert [*controller.session.answer.rounds] == [event for event in run if isinstance(event, Round)]
+        assert not controller.take_problems()
+        assert all("\x1b" not in notice for notice in controller.notices)
+
+
+def test_a_round_that_contradicts_itself_is_no_event(run: list[AnyEvent]):
+    round_ = next(event for event in run if isinstance(event, Round) and event.nodes.parents)
+    parents = [*round_.nodes.parents[:-1], 10**6]
+    bad = msgspec.structs.replace(round_, nodes=msgspec.structs.replace(round_.nodes, parents=parents))
+    frame = framed("r", 3, encode_event(bad))
+    with pytest.raises(EngineError, match="no event"):
+        wire.read_item(frame, read_address("http://box"))
+
+
+def test_events_of_other_requests_are_not_taken_for_those_that_were_asked_for(run: list[AnyEvent]):
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        if request is None:
+            return frames
+        mixed = [framed("other", n, lines[n]) for n in range(8)]
+        return [*frames, *mixed, *(framed(request, n, lines[n]) for n in range(first, len(lines)))]
+
+    with canned({"/health": http(200, {"status": "ok"})}) as server:
+        server.answers[EVENTS] = answering(server, told)
+        with watching(server.url, only="r") as controller:
+            until(controller, lambda: controller.session.answer and controller.session.answer.finished)
+            assert len(controller.session.answers) == 1
+
+
+def test_a_screen_that_is_behind_keeps_the_server_waiting_and_loses_nothing(
+    run: list[AnyEvent], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ddtree_tui.attach.outlet.MOST_WAITING", 3)
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        return [framed(None, 0, loaded_of(run)), *(framed("r", n, line) for n, line in enumerate(lines))]
+
+    with summing_up(told) as (_, controller):
+        end = time.monotonic() + 10
+        while not controller.link._outlet.full:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        until(controller, lambda: controller.session.answer and controller.session.answer.finished)
+        assert [*controller.session.answer.rounds] == [event for event in run if isinstance(event, Round)]
+
+
+def test_a_dead_engine_is_told_once_where_the_text_is(run: list[AnyEvent]):
+    lines = events_of(run)
+    died = encode_event(Failed(error="engine_died", message="It ended."))
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        if time_ > 1:
+            return []
+        whole = [framed("r", n, lines[n]) for n in range(6)]
+        return [*frames, *whole, framed("r", 6, died), framed(None, 0, died)]
+
+    with summing_up(told) as (_, controller):
+        until(controller, lambda: controller.session.answer and controller.session.answer.failed)
+        assert not controller.take_problems()  # it was nobody's here
+        until(controller, lambda: "stopped" in controller.state[0])
