@@ -55,7 +55,8 @@ class RequestActions(KeepActions):
 
         current = None if link.follows or link.shown is None else link.shown.id
         read = partial(requests, link.client)
-        self.push_screen(RequestsScreen(controller.place, read, link.sent_ids, current), picked)
+        place = f"{link.model} at {controller.place}"
+        self.push_screen(RequestsScreen(place, read, link.sent_ids, current), picked)
 
     @work(thread=True, exclusive=True, group="read")
     def _open_request(self, client: Client, request: str) -> None:

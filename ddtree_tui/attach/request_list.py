@@ -15,8 +15,8 @@ from ddtree_tui.runs_list import when
 from engine.settings import MODES
 
 COLUMNS = (
-    ("state", 9),
-    ("when", 9),
+    ("state", 8),
+    ("when", 10),
     ("mode", 9),
     ("prompt", 7),
     ("tokens", 7),

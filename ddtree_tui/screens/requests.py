@@ -37,6 +37,7 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
     """Follows the server while it is open. Dismissed with what was picked, or nothing.
 
     Args:
+        place: which model, and where.
         read: asks the server, in a thread.
         own: the names of the requests sent from here.
         current: the one that is watched, None where that is whatever runs.
@@ -85,7 +86,7 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
     def compose(self) -> ComposeResult:
         """Title, list, what Enter does, keys."""
         with Vertical(id="requests"):
-            yield Static(f"Requests at {escape(self._place)}: asking ...", id="requests-title", markup=False)
+            yield Static(f"Requests of {escape(self._place)}: asking ...", id="requests-title", markup=False)
             yield Static("", id="requests-heading", markup=False)
             yield OptionList(markup=False, id="requests-list")
             yield Static("", id="requests-about", markup=False)
@@ -113,7 +114,7 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
         self._over.set()
 
     def _take(self, found: list[Watched] | None, problem: str) -> None:
-        title = f"Requests at {escape(self._place)}"
+        title = f"Requests of {escape(self._place)}"
         if found is None:
             title += f": {escape(problem)}"
         else:

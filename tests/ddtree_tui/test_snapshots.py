@@ -153,7 +153,7 @@ async def requests_of_a_server(size: tuple[int, int], state: Path) -> AsyncItera
         request("later", 9_000_000, "of another version", 3, mode=5),
     ]
     async with the_beginning(size, state) as play:
-        screen = RequestsScreen("box:30000", lambda: requests, {own.id}, clock=lambda: NOON + 100)
+        screen = RequestsScreen("demo at box:30000", lambda: requests, {own.id}, clock=lambda: NOON + 100)
         play.app.push_screen(screen)
         await play.until(lambda: len(screen._listed) > 1)
         await play.pilot.press("end", "up")
