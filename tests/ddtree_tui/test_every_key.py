@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from make_recording import conversation
+from msgspec.structs import replace
 from playing import Playing, playing, replaying
 
 from ddtree_tui.draft_shape import ROOT, DraftShape
@@ -321,6 +322,7 @@ async def test_keys_with_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 async def test_keys_in_a_recording() -> None:
     events: list[AnyEvent] = conversation(1, rounds=ROUNDS)
+    events = [replace(event, t=1000 * event.t) for event in events]  # so slow that it is paused in time
     place = next(n for n, event in enumerate(events) if isinstance(event, Round) and event.index == DIVERGENT)
     events.insert(
         place + 1,

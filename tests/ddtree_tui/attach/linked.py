@@ -15,7 +15,6 @@ from ddtree_tui.attach.remote_controller import RemoteController
 from ddtree_tui.attach.remote_link import RemoteLink
 from engine.settings import DecodeSettings
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # playing
 sys.path.insert(0, str(Path(__file__).parents[1] / "server"))  # served
 
 
