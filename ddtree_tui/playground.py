@@ -180,7 +180,7 @@ class PlaygroundApp(
             self.query_one(PromptBox).focus()
         else:
             self.query_one(DraftTreeView).focus()
-            self.controller.playback.play(time.monotonic())
+            self.controller.playback.play(self.now())
         if self.looks.layout != "auto":
             self.query_one(DraftTreeView).look.arrangement = self.looks.layout
         self.watch(self.screen, "focused", self._focus_moved, init=False)
@@ -221,12 +221,12 @@ class PlaygroundApp(
         now = time.monotonic()
         if now >= self.pace.news_at():
             if self.live is not None:
-                self.live.tick(now)
+                self.live.tick(self.now())
             was_busy = self.controller.busy
-            if self.controller.tick(now):
+            if self.controller.tick(self.now()):
                 self._dirty = True
             if was_busy and not self.controller.busy:
-                self._run_is_over()
+                self.call_later(self._run_is_over)  # behind the focus, which may still be on its way
             if self._prompt_to_send is not None:
                 self.controller.submit(self._prompt_to_send)
                 self._prompt_to_send = None
@@ -276,7 +276,7 @@ class PlaygroundApp(
         if not self.is_running:
             return
         with self.batch_update():
-            self._paint(time.monotonic())
+            self._paint(self.now())
             await asyncio.sleep(SETTLE_SECONDS)
         for screen in self.screen_stack:
             screen.check_idle()
@@ -389,7 +389,7 @@ class PlaygroundApp(
                 self.controller.load_those_before()
                 self.changed()
             elif problem.wait and answer in ("wait", "close"):
-                self.controller.watchdog.wait_longer(time.monotonic())
+                self.controller.watchdog.wait_longer(self.now())
             elif answer == "quit":
                 self.exit()
 

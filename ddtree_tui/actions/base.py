@@ -41,7 +41,7 @@ class Actions(App[None]):
         return spelled(",".join(key.all_keys()[:1]))
 
     def now(self) -> float:
-        """Seconds of the app's clock."""
+        """Seconds of the clock that recordings, playing and the watchdog go by."""
         return time.monotonic()
 
     def submit(self, text: str, *, one_round: bool = False) -> None:

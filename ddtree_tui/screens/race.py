@@ -133,7 +133,7 @@ class RaceScreen(LiveScreen[str]):
 
     def on_mount(self) -> None:
         self.set_class(self.showing.playback is not None, "-replay")
-        self.show(self._controller)
+        self.call_after_refresh(self.show, self._controller)
 
     def on_resize(self) -> None:
         lanes = len(self.race.lanes)

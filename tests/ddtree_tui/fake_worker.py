@@ -210,8 +210,8 @@ def read_commands(commands: queue.SimpleQueue[AnyCommand]) -> None:
     for line in sys.stdin.buffer:
         command = decode_command(line)
         if sys.argv[1] == "closed_input":
-            commands.put(command)
             os.close(0)
+            commands.put(command)
             return
         if isinstance(command, Cancel):
             cancelled.set()

@@ -2,31 +2,110 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scripted_engine import ScriptedEngine
+from textual.events import Callback, Key
+from textual.keys import REPLACED_KEYS, _character_to_key, key_to_character
+from textual.message import Message
 from textual.pilot import Pilot
 
 from ddtree_tui.config import Config
 from ddtree_tui.config_file import ReadConfig
 from ddtree_tui.controller import Controller, Engine
 from ddtree_tui.options import AppOptions
+from ddtree_tui.pace import MOST, Pace
 from ddtree_tui.playback import Playback
 from ddtree_tui.playground import PlaygroundApp
 from ddtree_tui.session import Phase
 from engine.events import AnyEvent
 from engine.settings import DecodeSettings, LoadSettings
 
+PAINTS = 30
+"""In a second, where nobody has to read them: what a key does is seen the sooner."""
+
+
+class WatchedApp(PlaygroundApp):
+    """Counts what it does, keeps what it said in passing; its clock can be stopped and put forward.
+
+    Attributes:
+        begun, done: how often it has begun to take in what there is and to paint it, and was done with that.
+        messages: how many it and its widgets have begun to deal with.
+    """
+
+    CSS_PATH = Path(inspect.getfile(PlaygroundApp)).with_name("app.tcss")
+    begun = done = messages = 0
+    stopped_at: float | None = None
+
+    def __init__(self, controller: Controller, options: AppOptions) -> None:
+        self.told: list[str] = []
+        super().__init__(controller, options)
+
+    def notify(self, message: str, **how: Any) -> None:
+        self.told.append(message)
+        super().notify(message, **how)
+
+    def now(self) -> float:
+        return super().now() if self.stopped_at is None else self.stopped_at
+
+    def heard(self, message: Message) -> None:
+        asked_for = isinstance(message, Callback) and getattr(message.callback, "func", message.callback)
+        self.messages += "_wait_for_screen" not in getattr(asked_for, "__qualname__", "")
+
+    async def _tick(self) -> None:
+        due = time.monotonic() >= self.pace.news_at()
+        self.begun += due
+        await super()._tick()
+        self.done += due
+
+
+class QuickPilot(Pilot[None]):
+    """Waits until the app has nothing left to do; Textual's own waits until its process is idle, which takes
+    40 ms a key where it is and seconds where an engine runs in it."""
+
+    app: WatchedApp
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            name = _character_to_key(key) if len(key) == 1 else key
+            character = key if len(key) == 1 else key_to_character(REPLACED_KEYS.get(key, key))
+            self.app.post_message(Key(name, character))
+            await self.pause()
+
+    async def pause(self, delay: float | None = None) -> None:
+        """Until all messages have been dealt with, those they give rise to as well."""
+        app = self.app
+        for _ in range(50):  # an engine may keep the app busy for ever
+            before = app.messages
+            if not await self._wait_for_screen() or not app.is_running:
+                break
+            await app.animator.wait_until_complete()  # a scroll comes with the next picture of an animation
+            app.screen._on_timer_update()
+            if app.messages == before and not self._something_waits():
+                break
+        if delay is not None:
+            await asyncio.sleep(delay)
+
+    def _something_waits(self) -> bool:
+        screen = self.app.screen
+        if screen._layout_required or screen._dirty_widgets or screen._callbacks:
+            return True
+        widgets = [w for screen in self.app.screen_stack for w in screen.walk_children(with_self=True)]
+        return any(pump.message_queue_size for pump in (self.app, *widgets))
+
 
 @dataclass
 class Playing:
     """A running app and its strings."""
 
-    app: PlaygroundApp
+    app: WatchedApp
     pilot: Pilot[None]
     engine: Engine | None
 
@@ -38,20 +117,47 @@ class Playing:
     def rounds(self) -> int:
         return len(self.controller.session.rounds)
 
-    async def until(self, condition: Callable[[], object], seconds: float = 10.0) -> None:
+    @property
+    def told(self) -> list[str]:
+        """What was said in passing, however long ago."""
+        return self.app.told
+
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         """Wait for something the app does by itself."""
         end = time.monotonic() + seconds
         while not condition():
+            assert self.app.is_running
             assert time.monotonic() < end, self.text()
-            await self.pilot.pause(0.01)
+            await asyncio.sleep(0.005)
+        await self.pilot.pause()
 
     async def settle(self) -> None:
-        """Until what has happened is painted."""
-        await self.pilot.pause(0.15)
-        for _ in range(60):  # a burst of keys may have used up the paints of a second
-            if not self.app._dirty and not any(screen._layout_required for screen in self.app.screen_stack):
-                break
-            await self.pilot.pause(0.02)
+        """Until what has happened, also in the engine and in threads of the app, is taken in and painted."""
+        await self.pilot.pause()
+        begun = self.app.begun
+        await self.until(lambda: self.app.done > begun and self._painted())
+
+    async def at_rest(self) -> None:
+        """Until the scripted engine waits before a round, and all that it emitted is taken in and painted."""
+        assert isinstance(self.engine, ScriptedEngine)
+        await self.until(lambda: self.engine.resting)
+        await self.settle()
+
+    def _painted(self) -> bool:
+        app = self.app
+        at_work = app._dirty or app.screen._layout_required
+        return not at_work and all(worker.is_finished for worker in app.workers)
+
+    async def stop_clock(self) -> None:
+        """No more time passes for recordings, playing and the watchdog, only what ``pass_time`` says."""
+        self.app.stopped_at = self.app.now()
+        await self.settle()
+
+    async def pass_time(self, seconds: float) -> None:
+        """Put the stopped clock forward."""
+        assert self.app.stopped_at is not None
+        self.app.stopped_at += seconds
+        await self.settle()
 
     async def type(self, text: str) -> None:
         """Press the keys of ``text``."""
@@ -91,6 +197,26 @@ def options_for(settings: DecodeSettings, **changed: object) -> AppOptions:
 
 
 @asynccontextmanager
+async def watched(
+    controller: Controller,
+    options: AppOptions,
+    engine: Engine | None,
+    *,
+    size: tuple[int, int] = (120, 40),
+    stopped: bool = False,
+    quick: bool = True,
+) -> AsyncIterator[Playing]:
+    """The app. ``stopped``: with a clock that goes as ``pass_time`` says; ``quick``: with more paints than a
+    user gets."""
+    app = WatchedApp(controller, options)
+    app.stopped_at = app.now() if stopped else None
+    if quick and app.pace.most == MOST:
+        app.pace = Pace(PAINTS)
+    async with app.run_test(size=size, message_hook=app.heard):
+        yield Playing(app, QuickPilot(app), engine)
+
+
+@asynccontextmanager
 async def playing(
     *,
     size: tuple[int, int] = (120, 40),
@@ -99,6 +225,7 @@ async def playing(
     prompt: str | None = None,
     model: str = "demo",
     config: ReadConfig | None = None,
+    quick: bool = True,
     **script: float,
 ) -> AsyncIterator[Playing]:
     """The app on a scripted engine."""
@@ -116,25 +243,28 @@ async def playing(
         config_path=read.path,
         problems=read.problems,
     )
-    app = PlaygroundApp(controller, options)
-    async with app.run_test(size=size) as pilot:
+    async with watched(controller, options, engine, size=size, quick=quick) as play:
         try:
-            yield Playing(app, pilot, engine)
+            yield play
         finally:
             controller.shut_down()
 
 
 @asynccontextmanager
 async def replaying(
-    events: Sequence[AnyEvent], *, size: tuple[int, int] = (120, 40), at_once: bool = True
+    events: Sequence[AnyEvent],
+    *,
+    size: tuple[int, int] = (120, 40),
+    at_once: bool = True,
+    stopped: bool = False,
+    quick: bool = True,
 ) -> AsyncIterator[Playing]:
     """The app on a recording."""
     settings = DecodeSettings()
     controller = Controller(settings, playback=Playback(events))
-    app = PlaygroundApp(controller, options_for(settings, replay=Path("run.jsonl")))
-    async with app.run_test(size=size) as pilot:
-        playing = Playing(app, pilot, None)
+    options = options_for(settings, replay=Path("run.jsonl"))
+    async with watched(controller, options, None, size=size, stopped=stopped, quick=quick) as play:
         if at_once:
-            await pilot.press("a")
-            await playing.settle()
-        yield playing
+            await play.pilot.press("a")
+            await play.settle()
+        yield play

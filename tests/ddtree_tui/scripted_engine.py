@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from make_recording import VOCABULARY, Recording, spelled
@@ -28,14 +30,38 @@ from engine.commands import (
 from engine.control import Control
 from engine.errors import EngineError
 from engine.event_lines import encode_event
-from engine.events import AnyEvent, Failed, Finished, Lane, Prefilled, Racing, Round
+from engine.events import AnyEvent, Failed, Finished, Lane, Loaded, Prefilled, Racing, Round
 from engine.settings import DecodeSettings, LoadSettings
+
+
+class Gate(Control):
+    """Knows whether a run stands before it."""
+
+    _reached = False
+
+    def before_round(self, settings: Any) -> Any:
+        with self._changed:
+            self._reached = True
+            try:
+                return super().before_round(settings)
+            finally:
+                self._reached = False
+
+    @property
+    def closed(self) -> bool:
+        """A run waits here until it is told something; before that it emits nothing more."""
+        with self._changed:
+            return self._reached and self._paused and not self._steps and not self._cancelled
 
 
 class Script:
     """Answers commands with events, at ``rounds_per_second``. ``emit`` is called from a thread of its own.
 
     A prompt of ``die`` ends the worker, ``fail`` fails the run, ``limp`` the second lane of a race.
+
+    Attributes:
+        stops_at: an answer goes on for so many rounds and then only when there may be more.
+        loads: whether the models are ever there.
     """
 
     def __init__(
@@ -47,14 +73,19 @@ class Script:
         seed: int = 0,
         load_seconds: float = 0.0,
         awkward: float = 0.1,
+        stops_at: float = math.inf,
+        loads: bool = True,
     ) -> None:
+        self.stops_at = stops_at
+        self.loads = loads
         self.emit = emit
         self.rounds = rounds
         self.pace = 1 / rounds_per_second
         self.load_seconds = load_seconds
         self.recording = Recording(seed, awkward=awkward, ms=1000 * self.pace)
-        self.control = Control()
+        self.control = Gate()
         self.emitted: list[float] = []
+        """When each round was."""
 
     def do(self, command: AnyCommand) -> None:
         """Take one command; answers come later."""
@@ -62,12 +93,12 @@ class Script:
             case Load():
                 threading.Thread(target=self._load, daemon=True).start()
             case Generate():
-                self.control = Control()
+                self.control = Gate()
                 if command.paused:
                     self.control.pause()
                 threading.Thread(target=self._generate, args=(command, self.control), daemon=True).start()
             case Race():
-                self.control = Control()
+                self.control = Gate()
                 threading.Thread(target=self._race, args=(command, self.control), daemon=True).start()
             case Set():
                 self.control.update(**command.settings)
@@ -83,9 +114,11 @@ class Script:
     def _load(self) -> None:
         for event in self.recording.start():
             time.sleep(self.load_seconds / 5)
+            while isinstance(event, Loaded) and not self.loads:
+                time.sleep(0.002)
             self.emit(event)
 
-    def _generate(self, command: Generate, control: Control) -> None:
+    def _generate(self, command: Generate, control: Gate) -> None:
         prompt = command.messages[-1]["content"]
         if prompt == "fail":
             self.emit(Failed(error="prompt_too_long", message="The prompt is too long.", hint="Shorten it."))
@@ -109,6 +142,8 @@ class Script:
                 break
             settings = new
             time.sleep(self.pace)
+            while index >= self.stops_at and not control.cancelled:
+                time.sleep(0.002)
             round_ = recording.round(
                 settings,
                 index,
@@ -125,7 +160,7 @@ class Script:
         finished: Finished = recording.finished(settings, output, done, time.monotonic() - start, reason)
         self.emit(finished)
 
-    def _race(self, command: Race, control: Control) -> None:
+    def _race(self, command: Race, control: Gate) -> None:
         """Lanes of synthetic answers, one round each in turn; every lane writes something else."""
         prompt = command.messages[-1]["content"]
         if prompt == "fail":
@@ -153,6 +188,8 @@ class Script:
                 if prompt == "limp" and number == 1 and len(rounds) == 3:
                     event = Failed(error="not_finite", message="The logits are no numbers.", hint="Reload.")
                 time.sleep(self.pace)
+                if isinstance(event, Round):
+                    self.emitted.append(time.monotonic())
                 seen[number].append(event)
                 self.emit(Lane(lane=number, event=event))
                 if isinstance(event, Finished | Failed):
@@ -212,6 +249,11 @@ class ScriptedEngine:
     def stop(self) -> None:
         self.stopped = True
         self.script.control.cancel()
+
+    @property
+    def resting(self) -> bool:
+        """A run waits to be told to go on, and all that it emitted has been taken."""
+        return self.script.control.closed and not self.queue
 
     def sent_of(self, kind: type) -> list[AnyCommand]:
         """The commands of one kind, in order."""

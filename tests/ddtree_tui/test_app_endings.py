@@ -65,13 +65,13 @@ class App:
             except OSError:  # the other side is closed
                 time.sleep(0.02)
 
-    def read_until(self, condition, seconds: float = 20) -> None:
+    def read_until(self, condition, seconds: float = 60) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, self.shown[-500:]
             self.read()
 
-    def engine_ends(self, seconds: float = 2) -> bool:
+    def engine_ends(self, seconds: float = 20) -> bool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             try:
@@ -119,7 +119,7 @@ def test_its_own_key_ends_the_app_in_order(app):
 
 def test_closing_the_terminal_ends_both(app):
     os.close(app.terminal)
-    app.process.wait(10)
+    app.process.wait(60)
     assert app.engine_ends()
 
 

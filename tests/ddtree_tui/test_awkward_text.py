@@ -67,7 +67,7 @@ async def test_every_round_is_shown_as_it_is(size: tuple[int, int]) -> None:
         await play.pilot.press("home")
         for _ in range(play.rounds):
             await play.pilot.press("right")
-            await play.pilot.pause(0.08)
+            await play.settle()
             check_screen(play, size)
             seen += play.part("#tree") + "\n"
         check_svg(play.app.export_screenshot())

@@ -17,7 +17,7 @@ ECHO = "import sys\nprint('ready é', flush=True)\nline = input()\nprint('got', 
 
 
 def film(
-    program: str, *acts: Act, seconds: float = 10.0
+    program: str, *acts: Act, seconds: float = 60.0
 ) -> tuple[dict[str, object], list[tuple[float, str, str]]]:
     cast = record_cast(
         [sys.executable, "-c", program], acts, columns=70, rows=20, title="a test", seconds=seconds
@@ -58,7 +58,7 @@ def test_the_app_is_filmed_until_it_gives_the_terminal_back(tmp_path: Path) -> N
     trace.write_bytes(b"".join(encode_event(event) + b"\n" for event in conversation(0, rounds=5)))
     command = [sys.executable, "-m", "ddtree_tui", "replay", str(trace), "--log", str(tmp_path / "log")]
     acts = [Act(["a"], "recorded run", pause=0.3), Act(["\x11"], "all played", pause=0.3)]
-    cast = record_cast(command, acts, columns=100, rows=30, title="x", seconds=30)
+    cast = record_cast(command, acts, columns=100, rows=30, title="x", seconds=60)
     text = "".join(json.loads(line)[2] for line in cast.splitlines()[1:])
     assert "★" in text
     assert text.rstrip().rfind("\x1b[?1049l") > text.rfind("★")

@@ -217,10 +217,10 @@ def test_the_config_command(tmp_path: Path) -> None:
 async def test_what_is_wrong_is_one_notice_and_the_app_goes_on(tmp_path: Path) -> None:
     read = reading(tmp_path, "[decode]\nbudgte = 3\nbudget = 8\n[keys]\n'run.stpo' = 'x'\n[looks]\ntheme = 3")
     async with playing(rounds=3, config=read) as play:
-        await play.until(lambda: len(play.app._notifications))
-        (notice,) = play.app._notifications
+        await play.until(lambda: play.told)
+        (notice,) = play.told
         for part in (str(tmp_path / "config.toml"), "decode.budgte", "looks.theme", "keys.run.stpo"):
-            assert part in notice.message
+            assert part in notice
         await play.until(lambda: play.controller.state[0] == "ready")
         await play.type("hello")
         await play.pilot.press("enter")

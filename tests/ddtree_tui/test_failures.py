@@ -101,8 +101,10 @@ async def test_silence_can_be_waited_out(tmp_path: Path) -> None:
         assert "The engine does not answer" in text
         assert "nothing for 0.5 seconds" in text
         assert "Restart engine" in text
+        play.controller.watchdog.patience = 60.0
         await play.pilot.press("enter")  # Wait has the focus
         assert not isinstance(play.app.screen, ProblemScreen)
+        play.controller.watchdog.patience = 0.5
         await in_dialog(play)
         play.controller.stop()  # it answers that
         await play.until(lambda: len(play.app.screen_stack) == 1)
@@ -122,8 +124,8 @@ async def test_a_paused_run_is_not_silent(tmp_path: Path) -> None:
     async with asked("silent", tmp_path) as play:
         await play.until(lambda: play.rounds == 1)
         await play.pilot.press("f2")
-        play.controller.watchdog.patience = 0.3
-        await play.pilot.pause(1.0)
+        await play.stop_clock()
+        await play.pass_time(3600)
         assert len(play.app.screen_stack) == 1
 
 

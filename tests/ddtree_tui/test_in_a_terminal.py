@@ -41,7 +41,7 @@ class Terminal:
     def tmux(self, *arguments: str) -> str:
         command = [str(TMUX), "-S", str(self.socket), "-f", "/dev/null", *arguments]
         environment = dict(os.environ)  # not what readline has added to it in C: a size of the terminal
-        ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=20, env=environment)
+        ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env=environment)
         return ran.stdout
 
     def type(self, text: str) -> None:
@@ -63,7 +63,7 @@ class Terminal:
         """What tmux knows of the terminal."""
         return self.tmux("display-message", "-p", f"#{{{name}}}").strip()
 
-    def until(self, seen: str | Callable[[str], object], seconds: float = 20.0) -> str:
+    def until(self, seen: str | Callable[[str], object], seconds: float = 60.0) -> str:
         """Wait until the screen shows a text, or what is wanted of it; the screen."""
         end = time.monotonic() + seconds
         while True:

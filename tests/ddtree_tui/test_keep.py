@@ -45,9 +45,9 @@ async def test_a_recording_that_ends_is_one_notice_and_no_dialog() -> None:
         play.engine.trouble.append(EngineError("record", message, "The run goes on."))  # type: ignore[union-attr]
         await play.type("hello")
         await play.pilot.press("enter")
-        await play.until(lambda: len(play.app._notifications))
-        (notice,) = play.app._notifications
-        assert notice.message.startswith(message)
+        await play.until(lambda: play.told)
+        (notice,) = play.told
+        assert notice.startswith(message)
         assert len(play.app.screen_stack) == 1
         await play.until(lambda: not play.controller.busy)
         assert play.rounds == 20
@@ -78,7 +78,7 @@ async def runs_screen(play: Playing) -> RunsScreen:
     screen = play.app.screen
     assert isinstance(screen, RunsScreen)
     await play.until(lambda: not screen._reading)
-    await play.pilot.pause(0.1)
+    await play.settle()
     return screen
 
 
@@ -90,11 +90,11 @@ async def test_runs_are_listed_the_newest_first_and_searched_while_one_types(sta
         assert [run.prompt[:7] for run in screen._listed] == ["the thi", "the sec", "the [bo"]
         assert "the [bold]first[/bold] ␛[31m fox" in play.text()
         await play.type("fox THIRD")
-        await play.pilot.pause(0.1)
+        await play.settle()
         assert "1 of 3 runs" in play.text()
         assert "second" not in play.text()
         await play.type("x")
-        await play.pilot.pause(0.1)
+        await play.settle()
         assert "No run has all these words." in play.text()
         await play.pilot.press("enter")
         assert play.app.screen is screen
@@ -187,7 +187,7 @@ async def test_a_run_is_deleted_only_after_a_yes(state: Path) -> None:
             await play.until(lambda: isinstance(play.app.screen, ConfirmScreen))
             await play.pilot.press(*answer)
             await play.until(lambda: play.app.screen is screen)
-            await play.pilot.pause(0.05)
+            await play.settle()
             assert len(screen._listed) == left
             assert len(paths_of(state)) == left
 
@@ -201,7 +201,7 @@ async def test_the_shown_round_and_run_are_exported(state: Path, kind: Format) -
         await play.until(lambda: isinstance(play.app.screen, ValueScreen))
         await play.pilot.press("enter")
         path = Path(f"ddtree-round-2.{kind.name}" if kind.of_round else f"ddtree-run.{kind.name}")
-        await play.until(lambda: any("Written" in notice.message for notice in play.app._notifications))
+        await play.until(lambda: any("Written" in notice for notice in play.told))
         session = play.controller.session
         answer, round_ = session.rounds[1]
         if kind.of_round:
@@ -219,7 +219,7 @@ async def test_an_export_never_overwrites(state: Path) -> None:
         await play.pilot.press("ctrl+u")
         await play.type("mine.svg")
         await play.pilot.press("enter")
-        await play.pilot.pause(0.1)
+        await play.settle()
         assert "mine.svg exists already." in play.text()
         assert Path("mine.svg").read_text() == "mine"
         await play.pilot.press("escape")
@@ -256,7 +256,7 @@ async def test_copies_go_to_the_clipboard_and_into_a_file(state: Path) -> None:
             await play.until(lambda: len(play.app.screen_stack) == 1)
             assert play.app.clipboard == text
             assert copies_file().read_bytes().decode() == text
-            assert str(copies_file()) in [notice.message for notice in play.app._notifications][-1]
+            assert str(copies_file()) in play.told[-1]
 
 
 async def test_the_token_under_the_cursor_is_copied(state: Path) -> None:
@@ -324,18 +324,18 @@ async def test_without_a_state_folder_copies_only_go_to_the_clipboard(
     async with replaying(conversation(1, rounds=5)) as play:
         await play.pilot.press("y", "i")
         await play.until(lambda: play.app.clipboard)
-        assert [notice.message for notice in play.app._notifications][-1] == "Copied: ids."
+        assert play.told[-1] == "Copied: ids."
 
 
 async def test_before_the_first_round_there_is_nothing_to_keep(state: Path) -> None:
     async with playing() as play:
         await play.until(lambda: play.controller.state[0] == "ready")
         await play.pilot.press("ctrl+s")
-        await play.pilot.pause(0.1)
+        await play.settle()
         play.app.action_copy()
-        await play.pilot.pause(0.1)
+        await play.settle()
         assert len(play.app.screen_stack) == 1
-        assert len(play.app._notifications) == 2
+        assert len(play.told) == 2
 
 
 async def test_of_very_many_runs_the_newest_are_listed_and_all_are_searched(
@@ -349,7 +349,7 @@ async def test_of_very_many_runs_the_newest_are_listed_and_all_are_searched(
         assert "Recorded runs: 6 runs, the newest 3 listed" in play.text()
         assert [run.prompt for run in screen._listed] == ["word5x", "word4x", "word3x"]
         await play.type("d0x")
-        await play.pilot.pause(0.1)
+        await play.settle()
         assert [run.prompt for run in screen._listed] == ["word0x"]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -15,16 +13,20 @@ TEXT = st.text(alphabet="ab cde  界🙂é-", max_size=120)
 
 
 @given(TEXT, st.integers(2, 40))
+@example(" aa界", 3)
 def test_lines_fit_and_lose_nothing(text: str, width: int) -> None:
     lines = break_lines(text, width)
     assert "".join(text[start:end] for start, end in lines) == text
     assert [start for start, _ in lines] == [0, *(end for _, end in lines[:-1])]
     for start, end in lines:
         assert cell_len(text[start:end].rstrip()) <= width
-    for (start, end), (_, after) in pairwise(lines):
-        word = text[end:after].split(maxsplit=1)[0]
-        assert cell_len(text[start:end]) + cell_len(word) > width  # no line breaks without need
-        if not text[end - 1].isspace():  # within a word: only one that no line has room for
+    for start, end in lines[:-1]:
+        # No line breaks without need: the next word has no room, or, within a word, its next character, and
+        # the word has room on no line.
+        within = not text[end - 1].isspace()
+        following = text[end] if within else text[end:].split(maxsplit=1)[0]
+        assert cell_len(text[start:end]) + cell_len(following) > width
+        if within:
             assert cell_len(text[:end].split()[-1] + text[end:].split()[0]) > width
 
 

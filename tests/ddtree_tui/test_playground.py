@@ -51,10 +51,11 @@ async def test_the_first_screen_explains_itself() -> None:
 
 
 async def test_loading_is_shown() -> None:
-    engine = ScriptedEngine(load_seconds=3.0)
+    engine = ScriptedEngine(loads=False)
     async with playing(engine=engine) as play:
         await play.until(lambda: "reading the" in play.part("#top-line"))
         assert "━" in play.part("#top-line") or "─" in play.part("#top-line")
+        engine.script.loads = True
         await play.until(lambda: play.controller.session.loaded)
         await play.settle()
         line = play.part("#top-line")
@@ -66,7 +67,7 @@ async def test_loading_is_shown() -> None:
 
 
 async def test_a_prompt_sent_while_loading_is_seen_to_wait_and_can_be_taken_back() -> None:
-    engine = ScriptedEngine(load_seconds=3.0, rounds=3)
+    engine = ScriptedEngine(loads=False, rounds=3)
     async with playing(size=(80, 24), engine=engine) as play:
         await play.type("hello [/b]")
         await play.pilot.press("enter")
@@ -77,15 +78,17 @@ async def test_a_prompt_sent_while_loading_is_seen_to_wait_and_can_be_taken_back
         assert "waits for the models" not in play.text()
         assert play.app.query_one(PromptBox).text == "hello [/b]"
         await play.pilot.press("enter")
+        engine.script.loads = True
         await play.until(lambda: play.controller.session.answers)
         await play.settle()
         assert "waits for the models" not in play.text()
 
 
 async def test_a_run_from_prompt_to_end() -> None:
-    async with playing(rounds=12, rounds_per_second=20, settings=DecodeSettings(thinking=True)) as play:
+    async with playing(rounds=12, stops_at=5, settings=DecodeSettings(thinking=True)) as play:
         await ask(play)
         assert play.app.focused is play.app.query_one(DraftTreeView)
+        play.engine.script.stops_at = 12
         await play.until(lambda: not play.controller.busy)
         await play.settle()
         answer = play.controller.session.answers[0]
@@ -156,14 +159,14 @@ async def test_enter_does_not_overtake_the_text_before_it() -> None:
 
 
 async def test_stepping_through_rounds_while_the_run_goes_on() -> None:
-    async with playing(rounds=2000, rounds_per_second=40) as play:
+    async with playing(rounds=2000, rounds_per_second=400, stops_at=11) as play:
         await ask(play)
-        await play.until(lambda: play.rounds > 10)
+        await play.until(lambda: play.rounds == 11)
         await play.pilot.press("left", "left", "left")
         shown = play.controller.viewpoint.index(10**6)
-        assert shown is not None
-        before = play.rounds
-        await play.until(lambda: play.rounds > before + 10)
+        assert shown == 7
+        play.engine.script.stops_at = 22
+        await play.until(lambda: play.rounds == 22)
         await play.settle()
         assert play.controller.viewpoint.index(10**6) == shown
         assert f"round {shown + 1} of" in play.part("#heading")
@@ -182,7 +185,8 @@ async def test_stepping_through_rounds_while_the_run_goes_on() -> None:
         assert not play.controller.viewpoint.following
         await play.pilot.press("f5")
         assert play.controller.viewpoint.following
-        await play.until(lambda: play.rounds > 60)  # a cell per round from here on
+        play.engine.script.stops_at = 61
+        await play.until(lambda: play.rounds == 61)  # a cell per round from here on
         await play.settle()
         await play.pilot.click(Timeline, offset=(3, 0))
         assert play.controller.viewpoint.index(play.rounds) == 2
@@ -195,16 +199,17 @@ async def test_pause_step_and_stop() -> None:
         assert isinstance(engine, ScriptedEngine)
         await play.until(lambda: play.rounds > 3)
         await play.pilot.press("space")
-        await play.settle()
+        await play.at_rest()
         assert "paused" in play.part("#top-line")
-        await play.until(lambda: not engine.queue)  # the round under way when the key was pressed
         count = play.rounds
         await play.pilot.press("n")
-        await play.until(lambda: play.rounds == count + 1)
-        await play.settle()
+        await play.until(lambda: play.rounds > count)
+        await play.at_rest()
         assert play.rounds == count + 1
         await play.pilot.press("f6")
-        await play.until(lambda: play.rounds == count + 2)
+        await play.until(lambda: play.rounds > count + 1)
+        await play.at_rest()
+        assert play.rounds == count + 2
         await play.pilot.press("f2")
         await play.until(lambda: play.rounds > count + 5)
         await play.pilot.press("escape")
@@ -403,7 +408,9 @@ async def test_verification_can_be_switched_from_the_palette() -> None:
     async with playing() as play:
         await play.pilot.press("ctrl+p")
         await play.type("naive")
-        await play.pilot.pause(0.5)
+        await play.until(
+            lambda: "naive" in str(play.app.screen.query_one(CommandList).options[0].prompt).lower()
+        )
         await play.pilot.press("enter", "enter")
         await play.settle()
         assert play.controller.settings.verify == "naive"
@@ -472,7 +479,7 @@ async def test_unfolding_shows_every_node_and_scrolls() -> None:
         assert view.max_scroll_y > 0
         first = play.part("#tree").splitlines()[1]
         await play.pilot.press("down", "down", "down")
-        await play.pilot.pause(0.4)
+        await play.settle()
         assert view.scroll_offset.y == 3
         assert play.part("#tree").splitlines()[1] != first
         await play.pilot.press("e")
@@ -488,10 +495,10 @@ async def test_a_tree_wider_than_the_screen_scrolls_sideways() -> None:
         await play.settle()
         assert view.max_scroll_x > 2
         await play.pilot.press("shift+right", "shift+right")
-        await play.pilot.pause(0.4)
+        await play.settle()
         assert view.scroll_offset.x == 2
         await play.pilot.press("shift+left")
-        await play.pilot.pause(0.4)
+        await play.settle()
         assert view.scroll_offset.x == 1
 
 
@@ -572,11 +579,12 @@ async def test_a_command_palette_that_is_closed_twice_is_closed() -> None:
 
 async def test_replay_plays_pauses_and_steps() -> None:
     events = [*Recording(0, ms=60.0).start(), *Recording(0, ms=60.0).answer("hello", rounds=40)]
-    async with replaying(events, at_once=False) as play:
-        await play.until(lambda: play.rounds > 2)
+    async with replaying(events, at_once=False, stopped=True) as play:
+        await play.pass_time(0.3)
         await play.pilot.press("space")
         count = play.rounds
-        await play.settle()
+        assert 2 < count < 10
+        await play.pass_time(60)
         assert play.rounds == count
         assert "paused" in play.part("#replay-bar")
         await play.pilot.press("right")
@@ -585,7 +593,8 @@ async def test_replay_plays_pauses_and_steps() -> None:
         await play.settle()
         assert f"round {count - 1} of {count + 1}" in play.part("#heading")
         await play.pilot.press("space")
-        await play.until(lambda: play.rounds > count + 3)
+        await play.pass_time(0.4)
+        assert count + 3 < play.rounds < 40
         await play.pilot.press("a")
         await play.until(lambda: play.rounds == 40)
         await play.settle()
@@ -656,7 +665,7 @@ async def test_help() -> None:
 
 
 async def test_quitting_ends_the_engine() -> None:
-    async with playing(rounds=5000, rounds_per_second=40) as play:
+    async with playing(stops_at=3) as play:
         await ask(play)
         await play.pilot.press("ctrl+q")
     assert isinstance(play.engine, ScriptedEngine)
@@ -676,7 +685,8 @@ async def test_a_defect_of_the_app_is_a_sentence_and_a_log(tmp_path: Path) -> No
     async def run() -> None:
         async with app.run_test() as pilot:
             app.call_later(lambda: 1 // 0)
-            await pilot.pause(0.2)
+            while app.is_running:
+                await pilot.pause(0.01)
 
     with pytest.raises(ZeroDivisionError):
         await run()

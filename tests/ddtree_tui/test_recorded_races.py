@@ -179,8 +179,9 @@ def ahead(play: Playing) -> list[int]:
 async def test_a_recorded_race_is_replayed_paused_and_looked_back_at(
     events: list[AnyEvent], size: tuple[int, int]
 ) -> None:
-    async with replaying(events, at_once=False, size=size) as play:
-        await play.until(lambda: isinstance(play.app.screen, RaceScreen))
+    async with replaying(events, at_once=False, stopped=True, size=size) as play:
+        while not isinstance(play.app.screen, RaceScreen):
+            await play.pass_time(0.01)
         showing = screen(play).showing
         await play.pilot.press("space")
         await play.until(lambda: play.controller.paused)

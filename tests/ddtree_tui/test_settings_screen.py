@@ -58,7 +58,7 @@ async def test_all_settings_are_reached_with_the_arrow_keys_and_explained(size: 
         await opened(play)
         seen = []
         for _ in SETTINGS:
-            await play.pilot.pause(0.02)
+            await play.settle()
             focused = play.app.focused
             assert isinstance(focused, SettingValue)
             seen.append(focused.setting)
@@ -198,12 +198,12 @@ async def test_looks_change_at_once() -> None:
 
 
 async def test_without_a_drafter_there_is_mode_ar_alone() -> None:
-    engine = ScriptedEngine(load_seconds=30.0)
+    engine = ScriptedEngine(loads=False)
     async with playing(engine=engine) as play:
         (loaded,) = (event for event in conversation(0, rounds=1) if isinstance(event, Loaded))
         engine.queue.append(msgspec.structs.replace(loaded, drafter=None, block_size=None))
         await play.until(lambda: play.controller.session.phase is Phase.READY)
-        await play.until(lambda: play.app._notifications)
+        await play.until(lambda: play.told)
         assert play.controller.settings.mode == "ar"
         await play.pilot.press("f7")
         assert play.controller.settings.mode == "ar"

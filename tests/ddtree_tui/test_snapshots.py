@@ -295,8 +295,7 @@ async def test_screens_are_as_they_were(sitting: Sitting, state: Path, tmp_path:
                         await play.pilot.press(step)
                     else:
                         step(play)
-                    await play.pilot.pause()
-                await play.settle()
+                    await play.settle()
                 seen = await written(play, size)
                 if seen != known[name][len(rows[name]) :][: len(seen)]:
                     await draw(play, size, tmp_path / name)

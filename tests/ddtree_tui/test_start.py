@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from make_recording import conversation
+from own_time import OwnTime
 
 from engine.event_lines import encode_event
 
@@ -24,10 +25,10 @@ FIRST_SCREEN_SECONDS = 1.0
 
 
 def seconds_to(needle: str, arguments: list[str]) -> float:
-    """Start the program on a terminal of its own and wait until it shows ``needle``; then quit it."""
+    """Start the program on a terminal of its own and wait until it shows ``needle``; then quit it. How long
+    that took it."""
     terminal, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    start = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "ddtree_tui", *arguments],
         stdin=theirs,
@@ -38,15 +39,16 @@ def seconds_to(needle: str, arguments: list[str]) -> float:
         env=os.environ | {"TERM": "xterm-256color"},
     )
     os.close(theirs)
+    own = OwnTime(process.pid)
     shown = b""
     try:
         while needle not in shown.decode(errors="replace"):
-            assert time.monotonic() < start + 20, shown[-800:]
+            assert own.seconds() < 20, shown[-800:]
             if select.select([terminal], [], [], 0.05)[0]:
                 shown += os.read(terminal, 65536)
-        seconds = time.monotonic() - start
+        seconds = own.seconds()
         os.write(terminal, CTRL_Q)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while process.poll() is None:
             assert time.monotonic() < end
             if select.select([terminal], [], [], 0.05)[0]:
@@ -71,6 +73,9 @@ def test_the_first_screen_comes_at_once(replay: bool, tmp_path: Path) -> None:
         arguments, needle = ["replay", str(trace), *log], "recorded run"
     else:
         arguments, needle = log, "Type a prompt below"
-    best = min(seconds_to(needle, arguments) for _ in range(3))
+    best = seconds_to(needle, arguments)
+    for _ in range(2):
+        if best >= FIRST_SCREEN_SECONDS:
+            best = min(best, seconds_to(needle, arguments))
     print(f"first screen after {best:.2f} s")
     assert best < FIRST_SCREEN_SECONDS

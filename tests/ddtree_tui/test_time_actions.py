@@ -23,7 +23,7 @@ def shown(play: Playing) -> int | None:
 
 def told(play: Playing) -> str:
     """What was said in passing."""
-    return " ".join(notification.message for notification in play.app._notifications)
+    return " ".join(play.told)
 
 
 async def test_leaps() -> None:
@@ -41,9 +41,11 @@ async def test_leaps() -> None:
 
 
 async def test_leaping_forth_at_the_newest_plays_a_recording_on() -> None:
-    async with replaying(conversation(1, rounds=40), at_once=False) as play:
+    async with replaying(conversation(1, rounds=40), at_once=False, stopped=True) as play:
+        await play.pass_time(0.3)
         await play.pilot.press("space")
         before = play.rounds
+        assert 0 < before < 20
         await play.pilot.press("right_curly_bracket")
         await play.settle()
         assert play.rounds == before + 10
@@ -155,47 +157,53 @@ def test_a_divergence_of_no_round_is_told_and_where_it_is() -> None:
 
 
 async def test_rounds_are_played_at_a_chosen_speed() -> None:
-    async with playing(rounds=30, rounds_per_second=50) as play:  # 20 ms a round
+    async with playing(rounds=30, rounds_per_second=50) as play:
         await ask(play)
         await play.until(lambda: not play.controller.busy)
+        await play.stop_clock()
         await play.pilot.press("escape", "home")
-        await play.pilot.press("comma", "less_than_sign", "comma")  # 160 ms a round
+        took = [summary.ms / 1000 for summary in play.controller.session.answers[0].rounds.summaries]
+        await play.pilot.press("comma", "less_than_sign", "comma")
         await play.settle()
         assert "Rounds play ×1/8" in told(play)
         await play.pilot.press("p")
         await play.settle()
         assert "▶ playing ×1/8" in play.part("#heading")
-        await play.until(lambda: shown(play) == 2)
+        for seconds, index in ((8 * took[1] - 0.001, 0), (0.002, 1), (8 * took[2] - 0.002, 1), (0.002, 2)):
+            await play.pass_time(seconds)
+            assert shown(play) == index
         await play.pilot.press("p")
         assert not play.controller.player.playing
-        stopped = shown(play)
-        await play.pilot.pause(0.3)
-        assert shown(play) == stopped
+        await play.pass_time(60)
+        assert shown(play) == 2
         await play.pilot.press("space")  # nothing is under way: plays on from here
         for _ in range(6):
             await play.pilot.press("full_stop")
-        await play.until(lambda: play.controller.viewpoint.following)
-        await play.settle()
+        await play.pass_time(sum(took[3:]) / 8 - 0.001)
+        assert not play.controller.viewpoint.following
+        await play.pass_time(0.002)
+        assert play.controller.viewpoint.following
         assert "following" in play.part("#heading")
         await play.pilot.press(
             "comma", "comma", "comma", "comma", "comma", "p"
         )  # at the newest: from the first
         assert shown(play) == 0
+        assert play.controller.player.playing
         await play.pilot.press("right")
         assert not play.controller.player.playing
 
 
 async def test_a_recording_plays_slower() -> None:
-    async with replaying(conversation(1, rounds=40), at_once=False) as play:
+    async with replaying(conversation(1, rounds=100), at_once=False, stopped=True) as play:
         for _ in range(6):
             await play.pilot.press("less_than_sign")
         await play.settle()
         assert "playing ×1/64" in play.part("#replay-bar")
-        before = play.controller.playback
-        assert before is not None
-        start = before.position(play.app.now())
-        await play.pilot.pause(0.32)
-        assert before.position(play.app.now()) - start < 0.05
+        playback = play.controller.playback
+        assert playback is not None
+        before = playback.position(play.app.now())
+        await play.pass_time(32)
+        assert playback.position(play.app.now()) == pytest.approx(before + 0.5)
 
 
 async def test_every_round_is_held() -> None:
@@ -209,24 +217,22 @@ async def test_every_round_is_held() -> None:
         assert "ready, will hold every round" in play.part("#top-line")
         await play.pilot.press("i")
         await ask(play)
-        await play.until(lambda: play.controller.session.answers[0].prefilled)
-        await play.settle()
+        await play.at_rest()
+        assert play.controller.session.answers[0].prefilled
         assert play.rounds == 0
         assert "held: Space decodes a round" in play.part("#top-line")
         assert engine.sent_of(Generate)[0].paused  # type: ignore[union-attr]
         for number, key in enumerate(("space", "n", "f6", "f2"), 1):
             await play.pilot.press(key)
-            await play.until(lambda number=number: play.rounds == number)
-            await play.settle()
+            await play.until(lambda number=number: play.rounds >= number)
+            await play.at_rest()
             assert play.rounds == number
         assert "next round" in play.part("#keys")
         await play.pilot.press("H")
         await play.until(lambda: play.rounds > 20)
         await play.pilot.press("H")
-        await play.settle()
-        held = play.rounds
-        await play.settle()
-        assert play.rounds == held
+        await play.at_rest()
+        assert play.rounds == len(engine.script.emitted) < 500
         kinds = [type(command) for command in engine.sent if isinstance(command, Pause | Step | Resume)]
         assert kinds == [Step, Step, Step, Step, Resume, Pause]
         await play.pilot.press("escape")
@@ -234,16 +240,19 @@ async def test_every_round_is_held() -> None:
 
 
 async def test_a_recording_is_held() -> None:
-    async with replaying(conversation(1, rounds=40), at_once=False) as play:
+    async with replaying(conversation(1, rounds=40), at_once=False, stopped=True) as play:
+        await play.pass_time(0.3)
         await play.pilot.press("H")
-        await play.settle()
+        await play.pass_time(60)
         held = play.rounds
+        assert 0 < held < 20
         assert "held before every round" in play.part("#top-line")
         await play.pilot.press("space")
         await play.settle()
         assert play.rounds == held + 1
         await play.pilot.press("H")
-        await play.until(lambda: play.rounds > held + 5)
+        await play.pass_time(0.3)
+        assert play.rounds > held + 5
 
 
 async def test_scrubbing_with_the_mouse() -> None:

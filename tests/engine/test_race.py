@@ -112,7 +112,7 @@ def test_a_step_is_one_round_of_one_lane(pair: Pair) -> None:
         time.sleep(0.01)
     time.sleep(0.1)
     control.cancel()
-    racing.join(20)
+    racing.join(60)
     assert sum(events[-1].rounds for events in seen) == 3
 
 

@@ -179,7 +179,7 @@ def start(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     yield start
     for engine in started:
         engine.process.stop()
-        engine.assert_gone(10)
+        engine.assert_gone(60)
 
 
 def test_a_conversation_of_two_workers(start: Callable[..., Engine]) -> None:
@@ -221,7 +221,7 @@ def test_a_rank_that_fails_ends_all(start: Callable[..., Engine], kind: str, ran
     assert failures[:-1] in {"raise 0": [["internal"]], "kill 0": [[]]}.get(
         f"{kind} {rank}", [["rank_lost"], []]
     )
-    engine.assert_gone(20)
+    engine.assert_gone(60)
 
 
 def test_stopping_ends_a_rank_that_hangs(start: Callable[..., Engine]) -> None:
@@ -230,7 +230,7 @@ def test_stopping_ends_a_rank_that_hangs(start: Callable[..., Engine]) -> None:
     engine.until(Prefilled)
     time.sleep(1)
     engine.process.stop()
-    engine.assert_gone(5)
+    engine.assert_gone(60)
 
 
 # -- the command line ---------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def test_any_round_is_read_alone(tmp_path: Path, small_blocks: None) -> None:
 
 
 def test_truncated_anywhere_at_most_the_last_block_is_lost(tmp_path: Path, small_blocks: None) -> None:
-    whole = write(tmp_path / "run", run(10)).read_bytes()
+    whole = write(tmp_path / "run", run(5)).read_bytes()
     with (tmp_path / "run").open("rb") as file:
         blocks, _ = find_blocks(file)
     path = tmp_path / "cut"

@@ -27,11 +27,12 @@ def test_20000_samples_have_the_targets_frequencies(
     logits = torch.randn(1, 23, generator=torch.Generator().manual_seed(1)) * 1.5
     sampler = Sampler(temperature, top_p, top_k, min_p)
     expected = sampler.filtered_logprobs(logits)[0].exp()
-    draws = 20_000
-    counts = torch.zeros(23)
-    for seed in range(draws):
-        token = Sampler(temperature, top_p, top_k, min_p, seed).choose(logits, torch.tensor([17]))
-        counts[token] += 1
+    seeds, positions = 2_000, torch.arange(17, 27)
+    draws = seeds * len(positions)
+    counts = torch.zeros(23, dtype=torch.int64)
+    for seed in range(seeds):
+        tokens = Sampler(temperature, top_p, top_k, min_p, seed).choose(logits.expand(10, -1), positions)
+        counts += tokens.bincount(minlength=23)
     possible = expected > 0
     assert counts[~possible].sum() == 0
     result = stats.chisquare(counts[possible].double().numpy(), (expected[possible] * draws).numpy())

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 from linked import client
-from playing import Playing, options_for
+from playing import Playing, options_for, watched
 from served import Served, serving
 
 from ddtree_tui import cli, exit_codes
 from ddtree_tui.attach.remote_controller import HELD, RemoteController
 from ddtree_tui.attach.remote_link import RemoteLink
 from ddtree_tui.plain_log import PlainLog
-from ddtree_tui.playground import PlaygroundApp
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from ddtree_tui.screens.oracle import OracleScreen
 from ddtree_tui.screens.requests import RequestsScreen
@@ -45,9 +44,7 @@ async def attached(server: Served, size: tuple[int, int] = (120, 40)) -> AsyncIt
     link = RemoteLink(client(server.url), "demo", pause=lambda failures: 0.02)
     controller = RemoteController(SETTINGS, link)
     link.start()
-    app = PlaygroundApp(controller, options_for(SETTINGS))
-    async with app.run_test(size=size) as pilot:
-        play = Playing(app, pilot, link)
+    async with watched(controller, options_for(SETTINGS), link, size=size) as play:
         try:
             await play.until(lambda: controller.session.phase is Phase.READY)
             yield play
@@ -56,7 +53,7 @@ async def attached(server: Served, size: tuple[int, int] = (120, 40)) -> AsyncIt
 
 
 def notified(play: Playing) -> str:
-    return "\n".join(notification.message for notification in play.app._notifications)
+    return "\n".join(play.told)
 
 
 def newest(server: Served) -> str:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from canned import canned, http, listed
-from playing import Playing, options_for
+from playing import Playing, options_for, watched
 from recorded_server import answers_of, chunks, events, recording, sent
 
 from ddtree_tui.attach.address import read_address
 from ddtree_tui.attach.client import Client
 from ddtree_tui.attach.plain_controller import PlainController
 from ddtree_tui.attach.plain_link import PlainLink
-from ddtree_tui.playground import PlaygroundApp
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.session import Phase
 from engine.settings import DecodeSettings
@@ -27,10 +26,9 @@ async def on(answers: dict[str, Any]) -> AsyncIterator[tuple[Playing, Any]]:
     with canned(answers) as server:
         link = PlainLink(Client(read_address(server.url)))
         link.start()
-        app = PlaygroundApp(PlainController(settings, link, log_path=Path("test.log")), options_for(settings))
+        controller = PlainController(settings, link, log_path=Path("test.log"))
         try:
-            async with app.run_test(size=(120, 40)) as pilot:
-                play = Playing(app, pilot, link)
+            async with watched(controller, options_for(settings), link) as play:
                 await play.until(lambda: play.controller.session.phase is not Phase.LOADING)
                 yield play, server
         finally:
@@ -87,9 +85,7 @@ async def test_while_it_comes_the_text_is_there_and_rounds_are_not() -> None:
         assert f"{tokens} tokens, rounds unknown" in text
         assert "its rounds are told at its end, or never" in text
         await play.pilot.press("f2")
-        await play.until(
-            lambda: "The server cannot pause." in [note.message for note in play.app._notifications]
-        )
+        await play.until(lambda: "The server cannot pause." in play.told)
         assert not play.controller.paused
         await play.pilot.press("escape")
         await play.until(lambda: play.controller.session.answers[-1].over)

@@ -179,7 +179,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, prompts, number):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(number)
-    report, status = process.communicate(timeout=20)
+    report, status = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert b"the same command goes on from here" in status
     assert b"**Not complete**" in report

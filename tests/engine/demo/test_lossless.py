@@ -20,7 +20,7 @@ from engine.load import load_pair
 from engine.pair import Pair
 
 PROMPTS = 20
-LIMIT = 120
+LIMIT = 64
 
 
 @pytest.fixture(scope="module")
