@@ -29,7 +29,6 @@ class DiagnosisView(RowView):
     """Verdict, then causes, roots first."""
 
     ROLES = ("verdict", "healthy", "text", "quiet", "defect", "warning", "note", "chosen")
-    COMPONENT_CLASSES = set(ROLES)
     DEFAULT_CSS = """
     DiagnosisView {
         .verdict { color: $on-wrong; background: $wrong; text-style: bold; }

@@ -8,13 +8,17 @@ from textual.screen import ModalScreen, ScreenResultType
 from ddtree_tui.screens.sized import Sized
 
 
-class Dialog(Sized, ModalScreen[ScreenResultType]):
+class Overlay(Sized, ModalScreen[ScreenResultType]):
+    """In the middle of the screen below, which stays visible."""
+
+    DEFAULT_CSS = "Overlay { align: center middle; background: $background 60%; }"
+
+
+class Dialog(Overlay[ScreenResultType]):
     """What it asks or tells stands in one container of the class ``box``."""
 
     DEFAULT_CSS = """
     Dialog {
-        align: center middle;
-        background: $background 60%;
         .box { max-width: 92%; height: auto; padding: 1 3; background: $surface; border-left: thick $shown; }
         Static { width: 1fr; height: auto; }
     }

@@ -5,13 +5,12 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.strip import Strip
 
 from ddtree_tui.keys import in_words
 from ddtree_tui.plural import counted
 from ddtree_tui.prompt_lines import PROMPT_VIEWS, Piece, PromptView, prompt_lines
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 from ddtree_tui.vocabulary import SeenVocabulary
 from ddtree_tui.widgets.painted import Lines, ScrolledLines, Span
 from engine.events import Prefilled
@@ -21,7 +20,6 @@ class PromptText(ScrolledLines, can_focus=True):
     """The lines of the prompt."""
 
     ROLES = ("text", "special")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     PromptText {
@@ -60,7 +58,6 @@ class PromptFacts(Lines):
     """How long the prompt is, and the keys."""
 
     ROLES = ("title", "quiet", "key")
-    COMPONENT_CLASSES = set(ROLES)
     DEFAULT_CSS = """
     PromptFacts {
         .title { text-style: bold; }
@@ -77,7 +74,7 @@ class PromptFacts(Lines):
         return [self.spans]
 
 
-class ExactPromptScreen(Sized, ModalScreen[None]):
+class ExactPromptScreen(Overlay[None]):
     """Scrolls with the arrow keys; V shows tokens and ids."""
 
     BINDINGS = [
@@ -86,8 +83,6 @@ class ExactPromptScreen(Sized, ModalScreen[None]):
     ]
     DEFAULT_CSS = """
     ExactPromptScreen {
-        align: center middle;
-        background: $background 60%;
         #exact-prompt {
             width: 92%; height: 88%; padding: 1 2; background: $surface; border-left: thick $shown;
         }

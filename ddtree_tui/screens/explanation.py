@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ddtree_tui.ascii_forms import ascii_form
 from ddtree_tui.keys import in_words
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 
 
-class ExplanationScreen(Sized, ModalScreen[None]):
+class ExplanationScreen(Overlay[None]):
     """Titles, each with a paragraph. Any of its keys closes it.
 
     Args:
@@ -25,8 +24,6 @@ class ExplanationScreen(Sized, ModalScreen[None]):
     BINDINGS = [Binding("escape,f1,q,question_mark,enter", "dismiss", "Close")]
     DEFAULT_CSS = """
     ExplanationScreen {
-        align: center middle;
-        background: $background 60%;
         #explanation {
             width: 86; max-width: 98%; height: auto; max-height: 96%;
             padding: 1 2; background: $surface; scrollbar-size: 1 1;

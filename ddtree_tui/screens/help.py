@@ -8,14 +8,13 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 
 from ddtree_tui.answer_text import AR, BONUS, FIRST
 from ddtree_tui.comparison_lane import LANE, LANE_MEANINGS
 from ddtree_tui.glyphs import DRAWING_MEANINGS
 from ddtree_tui.keys import Key, in_words, spelled
 from ddtree_tui.overview import MARK_MEANINGS, MARKS
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 from ddtree_tui.widgets.painted import Lines, Span
 from ddtree_tui.widgets.welcome import Legend
 from ddtree_tui.written_text import origin_text, sign
@@ -33,7 +32,6 @@ class KeyTable(Lines):
     """The keys, one row each."""
 
     ROLES = ("title", "key", "text")
-    COMPONENT_CLASSES = set(ROLES)
     DEFAULT_CSS = """
     KeyTable {
         height: auto;
@@ -71,7 +69,6 @@ class SignTable(Lines):
     shows their origin."""
 
     ROLES = ("title", "text")
-    COMPONENT_CLASSES = set(ROLES)
     DEFAULT_CSS = """
     SignTable {
         height: auto;
@@ -101,14 +98,12 @@ class SignTable(Lines):
         return lines
 
 
-class HelpScreen(Sized, ModalScreen[None]):
+class HelpScreen(Overlay[None]):
     """The keys of ``pane``, if one is named, before all others. Any of its own keys closes it."""
 
     BINDINGS = [Binding("escape,f1,q,question_mark,enter", "dismiss", "Close")]
     DEFAULT_CSS = """
     HelpScreen {
-        align: center middle;
-        background: $background 60%;
         #help {
             width: 86; max-width: 98%; height: auto; max-height: 96%;
             padding: 1 0; background: $surface; scrollbar-size: 1 1;

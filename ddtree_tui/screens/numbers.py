@@ -27,7 +27,6 @@ class NumbersHeading(Lines):
     """Which rounds the numbers are of."""
 
     ROLES = ("title", "scope", "other", "count")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     NumbersHeading {

@@ -26,7 +26,6 @@ class OracleView(RowView):
     """Verdict, numbers, a curve."""
 
     ROLES = ("bad", "good", "text", "quiet", "plot")
-    COMPONENT_CLASSES = set(ROLES)
     DEFAULT_CSS = """
     OracleView {
         .bad { color: $on-wrong; background: $wrong; text-style: bold; }

@@ -10,11 +10,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from ddtree_tui.escape import escape
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 
 
 @dataclass(frozen=True)
@@ -27,14 +26,12 @@ class Choice:
     help: str
 
 
-class PickScreen(Sized, ModalScreen[str]):
+class PickScreen(Overlay[str]):
     """Dismissed with the value of the choice. Enter or its letter picks one; Escape none."""
 
     BINDINGS = [Binding("escape", "dismiss", "Close")]
     DEFAULT_CSS = """
     PickScreen {
-        align: center middle;
-        background: $background 60%;
         #pick {
             width: 84; max-width: 96%; height: auto; max-height: 96%;
             padding: 1 2; background: $surface; border-left: thick $shown;

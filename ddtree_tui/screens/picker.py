@@ -9,12 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ddtree_tui.escape import escape
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Choice:
     note: str
 
 
-class PickerScreen(Sized, ModalScreen[str | None]):
+class PickerScreen(Overlay[str | None]):
     """Dismissed with what was picked or typed; with None if nothing was."""
 
     BINDINGS = [
@@ -36,8 +35,6 @@ class PickerScreen(Sized, ModalScreen[str | None]):
     ]
     DEFAULT_CSS = """
     PickerScreen {
-        align: center middle;
-        background: $background 60%;
         #picker {
             width: 100; max-width: 96%; height: auto; max-height: 90%;
             padding: 1 2; background: $surface; border-left: thick $shown;

@@ -6,24 +6,21 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ddtree_tui.examples import Kinds
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 
 FROM_FILE, SYSTEM = "from a file", "system message"
 
 
-class PromptsScreen(Sized, ModalScreen[str]):
+class PromptsScreen(Overlay[str]):
     """Dismissed with a prompt, or with ``FROM_FILE`` or ``SYSTEM``."""
 
     BINDINGS = [Binding("escape,q", "dismiss", "Close")]
     DEFAULT_CSS = """
     PromptsScreen {
-        align: center middle;
-        background: $background 60%;
         #prompts {
             width: 84; max-width: 96%; height: auto; max-height: 92%;
             padding: 1 2; background: $surface; border-left: thick $shown;

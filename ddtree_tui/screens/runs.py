@@ -12,7 +12,6 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.worker import get_current_worker
 
@@ -21,7 +20,7 @@ from ddtree_tui.plural import counted
 from ddtree_tui.runs_folder import RecordedRun, recorded_runs
 from ddtree_tui.runs_list import heading, matching, row
 from ddtree_tui.screens.confirm import ConfirmScreen
-from ddtree_tui.screens.sized import Sized
+from ddtree_tui.screens.dialog import Overlay
 
 FIRST_BATCH, BATCH = 50, 1000
 """Runs that come into the list together: a screen full at once, then many."""
@@ -37,7 +36,7 @@ class Chosen:
     run: RecordedRun
 
 
-class RunsScreen(Sized, ModalScreen[Chosen]):
+class RunsScreen(Overlay[Chosen]):
     """Typing searches; the arrows move in the list. Dismissed with what was chosen, or nothing."""
 
     BINDINGS = [
@@ -51,8 +50,6 @@ class RunsScreen(Sized, ModalScreen[Chosen]):
     ]
     DEFAULT_CSS = """
     RunsScreen {
-        align: center middle;
-        background: $background 60%;
         #runs {
             width: 140; max-width: 98%; height: 90%;
             padding: 1 2; background: $surface; border-left: thick $shown;

@@ -34,7 +34,6 @@ class DraftTreeView(ScrolledLines, can_focus=True):
         *("line", "probability", "depth", "note", "space", "cursor", "found", "trail"),
         *("map", "map-cursor", "map-found"),
     )
-    COMPONENT_CLASSES = set(ROLES)
     BINDINGS = [
         *pane_bindings(tree_keys.KEYS),
         Binding("shift+left", "scroll_left", "Scroll left", show=False),

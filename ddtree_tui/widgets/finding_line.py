@@ -18,7 +18,6 @@ class FindingLine(Lines):
     """The gravest finding that came first, how many others there are, and the key that tells more."""
 
     ROLES = ("defect", "warning", "text", "quiet")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     FindingLine {

@@ -22,7 +22,6 @@ class KeyBar(Lines):
     """Shows hints; a click on one does what its key does."""
 
     ROLES = ("key", "what")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     KeyBar {

@@ -24,7 +24,6 @@ class Knob(Lines, can_focus=True):
     """One setting. Left and right turn it, Enter types a value."""
 
     ROLES = ("label", "value", "dim", "arrow")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     BINDINGS = [
         Binding("left,minus", "turn(-1)", "Less", show=False),

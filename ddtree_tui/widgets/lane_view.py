@@ -21,7 +21,6 @@ class LaneHeading(Lines):
     """Name and place, how far it has come, its numbers."""
 
     ROLES = ("name", "number", "quiet", "ahead", "bar", "rest", "wrong")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     LaneHeading {

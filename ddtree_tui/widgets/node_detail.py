@@ -25,7 +25,6 @@ class NodeDetail(Lines):
     """Facts first, then the candidates of the drafter and of the target side by side."""
 
     ROLES = (*(state.value for state in State), "title", "label", "text", "number", "quiet", "chosen")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     NodeDetail {

@@ -19,7 +19,6 @@ class NumbersView(ScrolledLines, can_focus=True):
     """Draws a report for its own width."""
 
     ROLES = ROLES
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     NumbersView {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -20,12 +20,20 @@ Span = tuple[str, str]
 
 
 class RoleStyles(Widget):
-    """Looks up component classes once per theme. Model text goes into segments, never into markup."""
+    """Looks up component classes once per theme. Model text goes into segments, never into markup.
+
+    Attributes:
+        ROLES: the component classes that it draws in.
+    """
 
     ROLES: ClassVar[tuple[str, ...]] = ()
 
     _role_styles: dict[str, Style] | None = None
     _room = Size(0, 0)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        cls.COMPONENT_CLASSES = set(cls.ROLES)
+        super().__init_subclass__(**options)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without the search for the terminal's own colours, a tenth of a paint: there are none here."""

@@ -20,7 +20,6 @@ class RaceTable(Lines):
     """A row per lane, and a sentence on the texts."""
 
     ROLES = ("heading", "row", "first", "note", "wrong")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     RaceTable {
@@ -84,7 +83,6 @@ class TextDiff(ScrolledLines, can_focus=True):
     """Why two texts part, and both of them as one."""
 
     ROLES = ("title", "told", "same", "gone", "new", "defect")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     TextDiff {

@@ -11,7 +11,6 @@ class RaceTitle(Lines):
     """What is raced, and on what."""
 
     ROLES = ("title", "prompt", "where", "state")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     RaceTitle {

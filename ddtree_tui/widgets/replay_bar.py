@@ -27,7 +27,6 @@ class ReplayBar(Lines):
     """Name, state, bar, times."""
 
     ROLES = ("name", "state", "done", "left", "quiet")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     ReplayBar {

@@ -17,7 +17,6 @@ class RoundHeading(Lines):
     """Left the round and its outcome, right whether the newest round is followed."""
 
     ROLES = ("title", "text", "quiet", "accepted", "bonus", "near-miss", "shown", "wrong")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     RoundHeading {

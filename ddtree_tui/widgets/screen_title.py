@@ -9,7 +9,6 @@ class ScreenTitle(Lines):
     """A title that stays as it is."""
 
     ROLES = ("title",)
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     ScreenTitle {

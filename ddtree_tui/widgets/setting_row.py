@@ -24,7 +24,6 @@ class SettingValue(Lines, can_focus=True):
     """Name and value. Left and right turn it, with Shift by one; Enter types a value."""
 
     ROLES = ("label", "value", "changed", "slider", "knob")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     BINDINGS = [
         Binding("left,minus", "turn(-1)", "Less", show=False),

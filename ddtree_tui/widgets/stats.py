@@ -34,7 +34,6 @@ class Stats(Lines):
     """Shown round and run side by side, the histogram of acceptance lengths, the stage times."""
 
     ROLES = ("title", "label", "number", "quiet", "bar", "shown", "wrong")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Stats {

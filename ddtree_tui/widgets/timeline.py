@@ -34,7 +34,6 @@ class Timeline(Lines):
     """
 
     ROLES = ("bar", "shown", "axis", "near-miss", "beyond", "divergence", "finding", "identical", "tie")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Timeline {

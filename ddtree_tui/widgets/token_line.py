@@ -16,7 +16,6 @@ class TokenLine(Lines):
     """Empty content hides it."""
 
     ROLES = ("text", "quiet", "near", "middle", "deep", "bonus", "ar", "first")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     TokenLine {

@@ -29,7 +29,6 @@ class TopLine(Lines):
     """Redrawn only when something it says has changed."""
 
     ROLES = ("name", "text", "quiet", "busy", "paused", "bad")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     TopLine {

@@ -33,7 +33,6 @@ class Transcript(ScrolledLines, can_focus=True):
         *("user", "system", "thinking", "answer", "note", "wrong", "gutter", "mark", "pending", "cursor"),
         *("near", "middle", "deep", "bonus", "ar", "first"),
     )
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     BINDINGS = [*pane_bindings(transcript_keys.KEYS)]
     DEFAULT_CSS = """

@@ -13,7 +13,6 @@ class Waiting(Lines):
     """One line above the prompt box, while something waits."""
 
     ROLES = ("label", "prompt", "keys")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Waiting {

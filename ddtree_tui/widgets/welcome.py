@@ -67,7 +67,6 @@ class Sample(Lines):
     """A small tree that has one of each."""
 
     ROLES = (*(state.value for state in State), "line", "probability", "depth", "note")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = "Sample { height: auto; padding: 0 2; margin-bottom: 1; }"
 
@@ -87,7 +86,6 @@ class Legend(Lines):
     """Glyphs and their meaning."""
 
     ROLES = (*(state.value for state in State), "text")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Legend {
@@ -113,7 +111,6 @@ class Title(Lines):
     """A heading and a sentence."""
 
     ROLES = ("title", "text")
-    COMPONENT_CLASSES = set(ROLES)
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Title {

@@ -53,15 +53,6 @@ async def test_a_recording_that_ends_is_one_notice_and_no_dialog() -> None:
         assert play.rounds == 20
 
 
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder and a working folder of the test's own; its folder of runs."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "state" / "ddtree-tui" / "runs"
-
-
 def recorded(folder: Path, *prompts: str, rounds: int = 20, **settings: object) -> None:
     for seed, prompt in enumerate(prompts):
         synthetic = Recording(seed)

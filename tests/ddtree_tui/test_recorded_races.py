@@ -44,15 +44,6 @@ def events() -> list[AnyEvent]:
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder and a working folder of the test's own; its folder of runs."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "state" / "ddtree-tui" / "runs"
-
-
-@pytest.fixture
 def plain(tmp_path: Path, events: list[AnyEvent]) -> Path:
     """A race as ``--trace`` writes it."""
     path = tmp_path / "race.jsonl"
