@@ -30,7 +30,7 @@ MOST_ROUNDS = 20_000
 HELD = "view held, the server goes on"
 LEFT = "remote_left"
 """The kind of the ``failed`` of a request whose end was not waited for."""
-_NOT_HERE = {CANCELLED, GAP, LEFT, "remote_missing"}
+_TOLD_IN_PLACE = {CANCELLED, GAP, LEFT, "remote_missing"}
 """Failures that the text tells of where they are, which is enough."""
 
 
@@ -63,7 +63,8 @@ class RemoteController(Controller):
     @property
     def busy(self) -> bool:
         """Whether a prompt sent from here is under way."""
-        return self.waiting is not None or bool(self._own and not self._own[-1].over)
+        asked = self.link.sent is not None or bool(self._own and not self._own[-1].over)
+        return asked or self.waiting is not None
 
     @property
     def watching(self) -> bool:
@@ -119,9 +120,12 @@ class RemoteController(Controller):
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:
-            if isinstance(event, Prefilled) and not self.busy and self._too_much():
+            begins, own = isinstance(event, Prefilled), self.busy
+            if begins and not own and self._too_much():
                 self.session.forget_answers()
             super()._apply([event])
+            if begins and own and self._own and self.session.answer is not self._own[-1]:
+                self._own.append(self.session.answers[-1])  # goes on behind a gap
 
     def _too_much(self) -> bool:
         return self.viewpoint.following and len(self.session.rounds) > MOST_ROUNDS
@@ -130,7 +134,7 @@ class RemoteController(Controller):
         own = bool(self._own) and self._own[-1].failed is event
         self.waiting = None
         self._run_is_over()
-        if own and event.error not in _NOT_HERE:
+        if own and event.error not in _TOLD_IN_PLACE:
             title = "The prompt was not answered"
             self._problems.append(Problem(title, event.message, event.hint, self._log_path))
 

@@ -277,6 +277,38 @@ def test_a_server_that_is_started_again_knows_the_request_no_more(run: list[AnyE
         assert [*new.rounds] == [event for event in run if isinstance(event, Round)]
 
 
+def test_a_prompt_of_ones_own_stays_that_behind_a_gap(run: list[AnyEvent]):
+    lines = events_of(run)
+    first_round = next(n for n, event in enumerate(lines) if b'"type":"round"' in event)
+    there = [n for n in range(len(lines)) if not first_round + 2 <= n < first_round + 5]
+    end = threading.Event()
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        frames = [framed(None, 0, loaded_of(run))]
+        numbers = there if end.is_set() else there[:-1]
+        return frames if request is None else [*frames, *(framed("r", n, lines[n]) for n in numbers)]
+
+    def post(connection: socket.socket) -> None:
+        connection.sendall(stream(data(b'{"id": "r"}'), whole=False))
+        connection.recv(1)
+
+    with summing_up(told) as (server, controller):
+        server.answers["/v1/chat/completions"] = post
+        until(controller, lambda: controller.session.loaded)
+        controller.submit("hello")
+        until(controller, lambda: len(controller.session.rounds) == 17)
+        one, two = controller.session.answers
+        assert one.failed.error == "remote_gap"
+        assert controller.busy
+        assert controller.state == ("decoding", "busy")
+        end.set()
+        controller.link.reconnect()
+        until(controller, lambda: not controller.busy)
+        assert two.finished is not None
+        said = [message["content"] for message in controller._conversation()]
+        assert said == ["hello", two.finished.text]
+
+
 @pytest.mark.parametrize(
     "frame",
     [

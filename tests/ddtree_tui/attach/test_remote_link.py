@@ -12,6 +12,8 @@ from served import Served, serving
 
 from ddtree_tui.answer import Answer
 from ddtree_tui.attach.remote_controller import RemoteController
+from ddtree_tui.recorder import Recorder
+from ddtree_tui.runs_folder import recorded_runs
 from ddtree_tui.session import Phase
 from engine.event_lines import decode_event
 from engine.events import Finished
@@ -192,14 +194,31 @@ def test_an_engine_that_dies_is_told_and_comes_back(server: Served):
 
 
 def test_what_is_watched_is_recorded(server: Served, tmp_path: Path):
-    trace = tmp_path / "run.jsonl"
-    with watching(server.url, "secret", trace=trace) as controller:
+    trace, runs = tmp_path / "run.jsonl", tmp_path / "runs"
+    with watching(server.url, "secret", trace=trace, recorder=Recorder(runs)) as controller:
         ready(controller)
         server.chat("to be kept")
         until(controller, lambda: finished(controller.session.answer))
         request = newest(server)
     kept = [decode_event(line) for line in trace.read_bytes().splitlines()]
     assert kept[1:] == told(server, request)
+    (run,) = recorded_runs(runs)
+    assert (run.prompt, run.model, run.ending) == ("to be kept", "echo", "stop")
+
+
+def test_what_was_watched_long_ago_is_forgotten(server: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("ddtree_tui.attach.remote_controller.MOST_ROUNDS", 3)
+    with watching(server.url, "secret") as controller:
+        ready(controller)
+        for prompt, left in (("of few", 1), ("of rounds that are many", 2), ("the next", 1)):
+            server.chat(prompt)
+            until(
+                controller,
+                lambda prompt=prompt: (
+                    finished(controller.session.answer) and controller.session.answer.prompt == prompt
+                ),
+            )
+            assert len(controller.session.answers) == left
 
 
 def test_a_full_queue_says_when_to_come_again(tmp_path: Path):
