@@ -205,6 +205,8 @@ class Controller(SessionShowing):
                     self._failed(event)
 
     def _loaded(self, event: Loaded) -> None:
+        if self._playback is not None:
+            return  # what it allows is of no account
         mode = self._pair.loaded(event, self.settings.mode)
         if event.drafter is None and mode != self.settings.mode:
             self.notices.append("No drafter is loaded: the mode is ar, one token a round.")

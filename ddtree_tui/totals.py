@@ -27,7 +27,17 @@ def rounds_text(answer: Answer) -> str:
 def counts_text(answer: Answer) -> str:
     """How many tokens in how many rounds, as far as that is known."""
     rounds = rounds_text(answer)
-    return f"{tokens_text(answer)}{', ' if UNKNOWN in rounds else ' in '}{rounds}"
+    if UNKNOWN in rounds:
+        return f"{tokens_text(answer)}, {rounds}"
+    return f"{tokens_text(answer)} in {rounds}{' with a draft' if _some_without_draft(answer) else ''}"
+
+
+def _some_without_draft(answer: Answer) -> bool:
+    """Whether the rounds that are told do not make up the answer: vLLM leaves out those without a draft."""
+    done, source = answer.finished, answer.prefilled.source if answer.prefilled is not None else None
+    if done is None or source is None or source.system not in ("vllm", "openai") or done.counted == "shared":
+        return False
+    return 1 + round(done.rounds * done.mean_acceptance_length) < done.tokens
 
 
 def tokens_text(answer: Answer) -> str:

@@ -16,11 +16,9 @@ import msgspec
 from ddtree_tui.attach.plain_counters import Meanwhile
 from ddtree_tui.attach.plain_stream import Stream
 from ddtree_tui.importers.answer import (
-    MAX_PLACES,
     Imported,
     ImportedAnswer,
     ImportedRound,
-    Reason,
     Totals,
     announced,
     events_of,
@@ -69,7 +67,7 @@ def beginning(asked: Asked, stream: Stream, seconds: float, *, opens_thinking: b
     """The event that comes with the first token. Which one it is comes with the first piece."""
     return Prefilled(
         t=seconds,
-        prompt_ids=_prompt(stream),
+        prompt_ids=list(stream.prompt_ids) or [UNKNOWN_ID] * (stream.prompt_tokens or 0),
         prompt_text="",
         messages=list(asked.messages),
         thinking=asked.settings.thinking,
@@ -111,17 +109,13 @@ def ending(
             answer = replace(answer, totals=_one_each(answer.tokens - 1))
         events = _events(asked.system, replace(answer, output_ids=ids), counted, taken.end)
     except EngineError as error:
-        notice = f"The server's numbers of this answer are left away: {error.message} {error.detail}".rstrip()
+        why = error.message.replace("The file", "what it says", 1)  # as an import would say it
+        notice = f"The server's numbers of this answer are left away: {why}"
         bare = replace(answer, rounds=(), totals=None, output_ids=ids)
         events = _events(asked.system, bare, "answer", taken.end)
     if cancelled:
         events = [_as_cancelled(event) for event in events]
     return [*([spelling] if spelling is not None and spelling.special else []), *events], notice
-
-
-def _prompt(stream: Stream) -> list[int]:
-    count = stream.prompt_tokens or 0
-    return list(stream.prompt_ids) or [UNKNOWN_ID] * (count if count <= MAX_PLACES else 0)
 
 
 def _base(asked: Asked, stream: Stream, taken: Taken) -> ImportedAnswer:
@@ -136,14 +130,10 @@ def _base(asked: Asked, stream: Stream, taken: Taken) -> ImportedAnswer:
         tokens=stream.tokens or len(stream.ids),
         text=stream.text,
         thinking_text=stream.thinking,
-        reason=_reason(stream),
+        reason=reason_of(stream.finish_reason),
         seconds_to_first=taken.first,
         tokens_per_second=behind / seconds if behind > 0 and seconds > 0 else 0.0,
     )
-
-
-def _reason(stream: Stream) -> Reason:
-    return reason_of(stream.finish_reason)
 
 
 def _told(stream: Stream, ids: list[int]) -> ImportedAnswer | None:
@@ -197,8 +187,6 @@ def _spelling_of_text(stream: Stream, prefilled: Prefilled) -> Tokens | None:
     if not stream.ids or len(stream.ids) != len(stream.entries):
         return None
     spelled = {token: bytes_of(entry) for token, entry in zip(stream.ids, stream.entries, strict=True)}
-    if min(spelled) < 0:
-        return None
     for special in ([], stream.ids[-1:]):
         tokens = msgspec.structs.replace(announced(spelled), special=special)
         if _text_of(tokens, stream.ids, prefilled) == (stream.thinking.strip(), stream.text.strip()):

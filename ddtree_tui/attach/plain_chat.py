@@ -10,7 +10,7 @@ import msgspec
 from ddtree_tui.attach.client import Client, Line, Reply
 from ddtree_tui.attach.plain_answer import Asked, Taken, beginning, ending
 from ddtree_tui.attach.plain_counters import Counters, Meanwhile, caught_up, meanwhile, read_counters
-from ddtree_tui.attach.plain_request import CHANGING, known_settings, request_body, to_leave_away
+from ddtree_tui.attach.plain_request import CHANGING, LENGTH, known_settings, request_body, to_leave_away
 from ddtree_tui.attach.plain_server import PlainServer
 from ddtree_tui.attach.plain_stream import Part, Stream, read_chunk
 from ddtree_tui.importers.answer import announced
@@ -48,6 +48,7 @@ class Chat:
         self._client, self._server = client, server
         self._put, self._tell, self._clock = put, tell, clock
         self._without: set[str] = set()
+        self._unlimited = False
 
     def answer(self, command: Generate, line: Line) -> None:
         """Have one conversation answered: ``prefilled``, ``piece``*, and at its end what is known of rounds.
@@ -106,15 +107,22 @@ class Chat:
                 if not more:
                     raise
                 without |= more
-        news = without - self._without - {"max_tokens"}  # which is refused for the length of this one prompt
-        self._without |= news
-        if changing := ", ".join(sorted(CHANGING[name] for name in news & CHANGING.keys())):
-            self._tell(
-                f"{name_of(server.system)} does not take these settings, and decides by itself: {changing}."
-            )
+        self._remember(without)
         known = known_settings(body)
         known |= {name for name in ("mode", "budget") if getattr(server, name)}
         return Asked(server.system, server.model, command.messages, settings, frozenset(known)), reply
+
+    def _remember(self, without: set[str]) -> None:
+        """What was left away will not be sent again; the user is told of what may change answers."""
+        name = name_of(self._server.system)
+        if without.issuperset(LENGTH):  # may be sent with a shorter prompt
+            without = without - {*LENGTH}
+            if not self._unlimited:
+                self._unlimited = True
+                self._tell(f"{name} refuses so many new tokens: the context alone limits the answer.")
+        news, self._without = without - self._without, without
+        if changing := ", ".join(sorted(CHANGING[field] for field in news & CHANGING.keys())):
+            self._tell(f"{name} does not take these settings, and decides by itself: {changing}.")
 
     def _counters(self) -> Counters | None:
         if self._server.counters is None or self._server.mode == "ar":

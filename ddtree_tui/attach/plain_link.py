@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -20,6 +21,8 @@ from engine.events import AnyEvent, Failed, Loading
 from engine.settings import LoadSettings
 from engine.trace import TraceWriter
 
+REPORT = "Please report it with the log."
+log = logging.getLogger("ddtree_tui")
 STOP_SECONDS = 5.0
 """How long the end of the app waits for a server that was hung up on."""
 
@@ -110,6 +113,9 @@ class PlainLink:
                 self._put(
                     Failed(error=error.kind, message=error.message, hint=error.hint, detail=error.detail)
                 )
+            except Exception as error:
+                log.exception("what came from %s", self.place)
+                self._put(Failed(error="internal", message=f"The app has failed: {error!r}.", hint=REPORT))
 
         self._thread = threading.Thread(target=run, name="plain-server", daemon=True)
         self._thread.start()

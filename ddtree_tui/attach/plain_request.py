@@ -17,14 +17,11 @@ from engine.settings import DecodeSettings, Message
 
 TELLING = ("return_token_ids", "return_spec_tokens_details", "logprobs", "continuous_usage_stats")
 """Fields that make the server tell more. vLLM has the first, SGLang the second."""
-CHANGING = {
-    "chat_template_kwargs": "thinking",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "seed": "seed",
-    "max_tokens": "max_new_tokens",
-}
+CHANGING = {"chat_template_kwargs": "thinking", "top_k": "top_k", "min_p": "min_p", "seed": "seed"}
 """Fields beyond the smallest common ones, and the settings that they carry."""
+LENGTH = ("max_tokens", "max_completion_tokens")
+"""The two names of one field: the second is tried where the first is refused, as OpenAI's newer models do.
+Servers refuse it too where it does not fit into the context: then the context is limit enough."""
 _REFUSED = ("status 400", "status 422")
 
 
@@ -40,7 +37,7 @@ def request_body(
 
     Args:
         system: as in ``engine.events.Loaded``; only vLLM and SGLang are sent what they have beyond OpenAI's.
-        without: fields to leave away, of ``TELLING``, ``CHANGING`` and ``stream_options``.
+        without: fields to leave away, of ``TELLING``, ``CHANGING``, ``LENGTH`` and ``stream_options``.
     """
     options = {"include_usage": True, "continuous_usage_stats": True}
     body: dict[str, Any] = {
@@ -49,10 +46,11 @@ def request_body(
         "stream": True,
         "stream_options": {name: value for name, value in options.items() if name not in without},
         "temperature": settings.temperature,
-        "max_tokens": settings.max_new_tokens,
         "logprobs": True,
         "chat_template_kwargs": {"enable_thinking": settings.thinking},
     }
+    for name in LENGTH[:1] if LENGTH[0] not in without else LENGTH[1:]:
+        body[name] = settings.max_new_tokens
     if settings.stop:
         body["stop"] = list(settings.stop)
     own = system in ("vllm", "sglang")
@@ -74,6 +72,8 @@ def known_settings(body: dict[str, Any]) -> frozenset[str]:
     unsaid = {setting for field, setting in CHANGING.items() if field not in body}
     if not body["temperature"]:
         unsaid -= {"top_k", "min_p", "seed"}
+    if not any(name in body for name in LENGTH):
+        unsaid.add("max_new_tokens")
     return SETTINGS - unsaid
 
 
@@ -89,6 +89,6 @@ def to_leave_away(error: EngineError, body: dict[str, Any], without: Collection[
         named.discard("stream_options")  # where it is
     if "enable_thinking" in error.message:
         named |= there & {"chat_template_kwargs"}
-    if "context" in error.message or "max_completion_tokens" in error.message:
-        named |= there & {"max_tokens"}
-    return named or there & {*TELLING} or there - {"max_tokens"}
+    if any(words in error.message for words in (*LENGTH, "context")):
+        named |= {name for name in LENGTH if name in body}
+    return named or there & {*TELLING} or there

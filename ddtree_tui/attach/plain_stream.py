@@ -11,14 +11,21 @@ thinking in ``delta.reasoning_content``, and ``sglext`` in a chunk of its own at
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ddtree_tui.answer_text import Section
+from ddtree_tui.attach.refusals import MOST_WORDS
+from ddtree_tui.escape import escape
 from ddtree_tui.importers.chat import Entry, Logprobs, Usage, bytes_of
 from engine.errors import EngineError
 from engine.events import UNKNOWN_ID
+
+T = TypeVar("T")
+MAX_TOKENS = 4_000_000
+"""Of a prompt or an answer; no server has a context as long as that."""
+MAX_ID = 2**31
 
 
 class Delta(msgspec.Struct):
@@ -30,25 +37,23 @@ class Delta(msgspec.Struct):
 
 
 class ChunkChoice(msgspec.Struct):
-    """One of the answers; only the first is asked for."""
+    """One of the answers; only the first is asked for. Fields beyond the text may be anything."""
 
     index: int = 0
     delta: Delta | None = None
     finish_reason: str | None = None
-    token_ids: list[int] | None = None
-    logprobs: Logprobs | None = None
+    token_ids: Any = None
+    logprobs: Any = None
 
 
 class Chunk(msgspec.Struct):
-    """One event of the stream, as far as it matters here. What only the end has is kept as it came."""
+    """One event of the stream, as far as it matters here. Fields beyond the text may be anything."""
 
-    id: str = ""
-    model: str = ""
-    choices: list[ChunkChoice] = []
-    usage: Usage | None = None
-    prompt_token_ids: list[int] | None = None
-    metrics: dict[str, Any] | None = None
-    sglext: dict[str, Any] | None = None
+    choices: list[ChunkChoice] | None = None
+    usage: Any = None
+    prompt_token_ids: Any = None
+    metrics: Any = None
+    sglext: Any = None
     error: Any = None
 
 
@@ -81,7 +86,7 @@ def read_chunk(data: bytes) -> Chunk:
         words = said.get("message") if isinstance(said, dict) else said
         raise EngineError(
             "remote_refused",
-            f"The server ended the answer: {words}".rstrip(".") + ".",
+            f"The server ended the answer: {escape(str(words)[:MOST_WORDS])}".rstrip(".") + ".",
             "Try again; if it happens again, look into the server's log.",
             repr(said)[:400],
         )
@@ -100,7 +105,7 @@ class Stream:
     """
 
     def __init__(self) -> None:
-        self.id = self.model = self.thinking = self.text = ""
+        self.thinking = self.text = ""
         self.prompt_tokens: int | None = None
         self.prompt_ids: list[int] = []
         self.ids: list[int] = []
@@ -124,21 +129,21 @@ class Stream:
 
     def take(self, chunk: Chunk) -> list[Part]:
         """The text that a chunk brings."""
-        self.id, self.model = chunk.id or self.id, chunk.model or self.model
-        self.prompt_ids = chunk.prompt_token_ids or self.prompt_ids
-        self.metrics, self.sglext = chunk.metrics or self.metrics, chunk.sglext or self.sglext
-        choice = next((choice for choice in chunk.choices if choice.index == 0), None)
+        self.prompt_ids = _ids(chunk.prompt_token_ids) or self.prompt_ids
+        self.metrics = _read(chunk.metrics, dict[str, Any]) or self.metrics
+        self.sglext = _read(chunk.sglext, dict[str, Any]) or self.sglext
+        choice = next((choice for choice in chunk.choices or () if choice.index == 0), None)
         parts = list(self._parts(choice)) if choice is not None else []
-        if chunk.usage is not None:
-            self._told = chunk.usage.completion_tokens or self._told
-            self.prompt_tokens = chunk.usage.prompt_tokens or self.prompt_tokens
+        usage = _read(chunk.usage, Usage) or Usage()
+        self._told = _count(usage.completion_tokens) or self._told
+        self.prompt_tokens = _count(usage.prompt_tokens) or self.prompt_tokens
         return parts
 
     def _parts(self, choice: ChunkChoice) -> Iterator[Part]:
         delta = choice.delta or Delta()
         thinking, text = delta.reasoning_content or delta.reasoning or "", delta.content or ""
-        ids = choice.token_ids or []
-        entries = (choice.logprobs.content if choice.logprobs is not None else None) or []
+        ids = _ids(choice.token_ids)
+        entries = (_read(choice.logprobs, Logprobs) or Logprobs()).content or []
         self.finish_reason = choice.finish_reason or self.finish_reason
         self._keep(ids, entries, silent=not (thinking or text))
         self.thinking += thinking
@@ -159,6 +164,23 @@ class Stream:
             self.ids.clear()
         if not self._has_entries:
             self.entries.clear()
+
+
+def _read(value: Any, kind: type[T]) -> T | None:
+    """A field beyond the text; None where it is none, or something else than we know."""
+    try:
+        return None if value is None else msgspec.convert(value, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+
+
+def _ids(value: Any) -> list[int]:
+    found = _read(value, list[int]) or []
+    return found if all(0 <= token < MAX_ID for token in found) else []
+
+
+def _count(value: int | None) -> int | None:
+    return value if value is not None and 0 <= value <= MAX_TOKENS else None
 
 
 def _divided(section: Section, text: str, ids: list[int], entries: list[Entry]) -> Iterator[Part]:

@@ -87,7 +87,7 @@ def open_trace(path: Path, visit: Visit, *, chosen: bool) -> None:
             "Record a run with: ddtree-tui generate PROMPT --trace FILE",
         )
     if visit.imported:
-        visit.notices.append("The run was imported: what its source does not say was not looked at.")
+        visit.notices.append("Another program wrote it: what that does not say was not looked at.")
         return
     if visit.loaded is not None and not chosen:
         visit.load = msgspec.structs.replace(reported_load(visit.loaded), device="auto")

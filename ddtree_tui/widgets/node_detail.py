@@ -15,7 +15,7 @@ from engine.events import UNKNOWN_ID
 
 NOT_RECORDED = "this round has no candidates; the next ones will"
 NOT_IN_RECORDING = "recorded without candidates (--detail has them)"
-NOT_IMPORTED = "the rest: unknown, not in what was imported"
+NOT_TOLD = "the rest: unknown, whoever wrote it does not say"
 LEAST_COLUMN = 15
 """Cells of a list of candidates below which one list fewer is shown."""
 COLUMN_GAP = 1
@@ -70,7 +70,7 @@ def detail_lines(facts: NodeFacts, width: int, height: int, unrecorded: str) -> 
     lines = [_cut(line, width) for line in lines]
     lists = _lists(facts, width, height - len(lines) - (not facts.recorded))
     if not facts.recorded:
-        lists.append([(fit(NOT_IMPORTED if facts.imported else unrecorded, width), "quiet")])
+        lists.append([(fit(NOT_TOLD if facts.imported else unrecorded, width), "quiet")])
     return [*lines, *lists][:height]
 
 

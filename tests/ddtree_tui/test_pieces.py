@@ -1,7 +1,7 @@
 """An answer that comes piece by piece, whose rounds are told at its end or never."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddtree_tui.answer_text import UNTOLD, AnswerText
@@ -49,6 +49,7 @@ def finished(**changes):
     return Finished(**(fields | changes))
 
 
+ROUNDS = {"rounds": 2, "mean_acceptance_length": 2.0}
 PIECES = st.lists(
     st.builds(
         Piece,
@@ -60,6 +61,7 @@ PIECES = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(PIECES)
 def test_sections_and_tokens_are_as_they_came(pieces):
     text = AnswerText(SeenVocabulary(), prefilled())
@@ -100,9 +102,10 @@ def test_speed_counts_from_the_first_counted_piece():
     ("changes", "counts", "told"),
     [
         ({}, "5 tokens, rounds unknown", "rounds unknown"),
-        ({"rounds": 2}, "5 tokens in 2 rounds", "2 rounds, and only their totals are known"),
-        ({"rounds": 2, "counted": "server"}, "5 tokens in 2 rounds", "2 rounds, by the server's counters"),
-        ({"rounds": 2, "counted": "shared"}, "5 tokens in ≈2 rounds", "≈2 rounds, an estimate"),
+        (ROUNDS, "5 tokens in 2 rounds", "2 rounds, and only their totals are known"),
+        (ROUNDS | {"counted": "server"}, "5 tokens in 2 rounds", "2 rounds, by the server's counters"),
+        (ROUNDS | {"counted": "shared"}, "5 tokens in ≈2 rounds", "≈2 rounds, an estimate"),
+        (ROUNDS | {"tokens": 9}, "9 tokens in 2 rounds with a draft", "2 rounds, and only"),
         ({"tokens": 1}, "1 token in 0 rounds", "0 rounds"),
     ],
 )

@@ -104,18 +104,6 @@ async def test_estimates_say_so() -> None:
         assert "≈3.38" in text
 
 
-async def test_what_the_server_decides_cannot_be_changed_here() -> None:
-    async with on({"/v1/models": listed("m")}) as (play, _):
-        await play.pilot.press("f7")
-        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
-        await play.settle()
-        assert "The server decides the mode itself." in play.text()
-        await play.pilot.press("escape")
-        await play.until(lambda: len(play.app.screen_stack) == 1)
-        await play.pilot.press("f9")
-        assert play.controller.settings.thinking
-
-
 async def test_a_second_turn_sends_the_first() -> None:
     recorded = recording("vllm_detailed.json")
     async with on(answers_of(recorded, "stop")) as (play, server):
@@ -129,9 +117,18 @@ async def test_a_second_turn_sends_the_first() -> None:
         ]
 
 
-async def test_a_server_that_refuses_is_a_dialog_and_the_next_prompt_is_taken() -> None:
+async def test_what_the_server_decides_and_what_it_refuses_is_a_dialog() -> None:
     refusal = http(500, {"error": {"message": "out of memory"}})
     async with on({"/v1/models": listed("m"), CHAT: refusal}) as (play, server):
+        await play.pilot.press("f7")
+        await play.until(lambda: isinstance(play.app.screen, ProblemScreen))
+        await play.settle()
+        assert "The server decides the mode itself." in play.text()
+        await play.pilot.press("escape")
+        await play.until(lambda: len(play.app.screen_stack) == 1)
+        await play.pilot.press("f9")
+        assert play.controller.settings.thinking
+        await play.pilot.press("i")
         await play.type("hello")
         await play.pilot.press("enter")
         await play.until(lambda: isinstance(play.app.screen, ProblemScreen))

@@ -1,7 +1,7 @@
 """What servers count, and the difference that an answer makes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddtree_tui.attach.plain_counters import Counters, caught_up, meanwhile, read_counters
@@ -56,6 +56,7 @@ def vllm(generated=0, drafts=0, drafted=0, accepted=0, at=()):
 ACCEPTED = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 
 
+@settings(max_examples=40)
 @given(ACCEPTED, ACCEPTED)
 def test_an_answer_alone_has_its_own_numbers(before, accepted):
     """Whatever was counted before. Rounds that accept n tokens give n + 1; the prefill gives one more."""

@@ -5,18 +5,29 @@ import time
 
 import pytest
 from canned import http, listed, stream
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from recorded_server import answers_of, ask, attached, chunks, events, heard, in_turn, recording, sent
 
 from ddtree_tui.attach.address import read_address
-from ddtree_tui.attach.client import Client
+from ddtree_tui.attach.client import Client, Line
+from ddtree_tui.attach.plain_chat import Chat
 from ddtree_tui.attach.plain_link import PlainLink
+from ddtree_tui.attach.plain_server import PlainServer
 from ddtree_tui.session import Session
 from engine.commands import Cancel, Generate, MeasureMemory
+from engine.errors import EngineError
 from engine.event_check import check_event
 from engine.events import UNKNOWN_ID, Failed, Finished, Piece, Prefilled, Round, Tokens
 from engine.settings import DecodeSettings
 
 CHAT = "/v1/chat/completions"
+FIELDS = (
+    *("choices", "delta", "content", "reasoning", "index", "token_ids", "logprobs", "token", "bytes"),
+    *("usage", "prompt_tokens", "completion_tokens", "prompt_token_ids", "finish_reason", "metrics", "error"),
+    *("speculative_decoding", "num_spec_steps", "num_accepted_draft_tokens", "num_draft_tokens"),
+    *("per_step_accepted", "per_step_drafted", "sglext", "spec_tokens_details", "spec_verify_ct"),
+)
 
 
 def only(kind, events):
@@ -192,7 +203,7 @@ def test_numbers_that_contradict_each_other_are_left_away_with_a_sentence():
     with attached(vllm_that_streams(*parts)) as (link, _, loaded):
         found = ask(link)
         [notice] = link.notices()
-    assert "The server's numbers of this answer are left away" in notice
+    assert "numbers of this answer are left away: what it says contradicts itself" in notice
     assert not only(Round, found)
     assert only(Finished, found)[0].text == "Hi"
     assert shown(loaded, found).over
@@ -361,14 +372,78 @@ def test_more_tokens_than_the_context_has_are_as_many_as_it_has():
     recorded = recording("vllm_detailed.json")
     refusal = recorded["refused"]["too much"]
     answers = answers_of(recorded, "stop")
-    answers[CHAT] = in_turn(http(refusal["status"], refusal["body"].encode()), answers[CHAT])
+    refused = http(refusal["status"], refusal["body"].encode())
+    answers[CHAT] = in_turn(refused, refused, answers[CHAT])
     with attached(answers) as (link, server, _):
         found = ask(link, max_new_tokens=100_000)
         assert only(Finished, found)
-        assert [body.get("max_tokens") for body in sent(server)] == [100_000, None]
-        assert not link.notices()
+        lengths = [(body.get("max_tokens"), body.get("max_completion_tokens")) for body in sent(server)]
+        assert lengths == [(100_000, None), (None, 100_000), (None, None)]
+        assert link.notices() == ["vLLM refuses so many new tokens: the context alone limits the answer."]
+        assert "max_new_tokens" not in only(Prefilled, found)[0].source.settings
         ask(link, max_new_tokens=10)
         assert sent(server)[-1]["max_tokens"] == 10
+
+
+def test_the_newer_name_of_the_length_is_remembered():
+    """As OpenAI's newer models want it."""
+    words = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    refusal = http(400, {"error": {"message": words, "param": "max_tokens"}})
+    answer = events({"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]})
+    with attached({"/v1/models": listed("m"), CHAT: in_turn(refusal, answer)}) as (link, server, _):
+        found = ask(link, max_new_tokens=7)
+        assert "max_new_tokens" in only(Prefilled, found)[0].source.settings
+        ask(link, max_new_tokens=7)
+        assert [body.get("max_completion_tokens") for body in sent(server)] == [None, 7, 7]
+        assert not link.notices()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 10) | st.just(10**30) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4), max_size=4))
+def test_whatever_is_streamed_ends_the_answer(chunks):
+    """With an end, or a sentence; and every event agrees with itself."""
+    found = []
+    server = PlainServer(system="vllm", model="m", models=("m",), mode="chain")
+    body = events(*chunks).partition(b"\r\n\r\n")[2]
+    chat = Chat(ServesOnce(body), server, found.append, found.append)
+    try:
+        chat.answer(Generate(messages=[{"role": "user", "content": "x"}], settings=DecodeSettings()), Line())
+    except EngineError as error:
+        found.append(Failed(error=error.kind, message=error.message))
+    end = next(event for event in reversed(found) if not isinstance(event, str))
+    assert isinstance(end, Finished | Failed)
+    if isinstance(end, Failed):
+        assert end.error.startswith("remote_")
+        assert end.message.endswith(".")
+    for event in found:
+        if not isinstance(event, str):
+            check_event(event)
+
+
+class ServesOnce:
+    """In a client's place."""
+
+    def __init__(self, body):
+        self._body = body
+
+    def open(self, *_, **__):
+        return self
+
+    def events(self):
+        return (frame.removeprefix(b"data: ") for frame in self._body.split(b"\n\n") if frame)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
 
 
 def test_an_error_in_the_stream_and_a_stream_that_breaks_off():

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddtree_tui.attach.plain_stream import Part, Stream, read_chunk
@@ -107,6 +107,7 @@ TOKENS = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(TOKENS, st.lists(st.integers(1, 4), max_size=20), st.booleans())
 def test_pieces_together_are_the_text_however_it_is_cut(spelled, cuts, told):
     """A server sends whole characters; several tokens may come at once."""
