@@ -10,7 +10,7 @@ from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.recorder import Recorder
 from engine.commands import AnyCommand, Load
 from engine.errors import EngineError
-from engine.events import AnyEvent
+from engine.events import AnyEvent, Failed
 from engine.settings import LoadSettings
 from engine.trace import TraceWriter
 
@@ -76,6 +76,8 @@ class EngineLink:
             self._trace.close()
 
     def _take(self, event: AnyEvent) -> None:
+        if isinstance(event, Failed) and event.command == "measurememory":
+            return  # of no answer: the engine's log has it
         self._record(event)
         self._queue.append(event)
 

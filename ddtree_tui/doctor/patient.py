@@ -62,6 +62,8 @@ class Patient:
         while not isinstance(event := self._next(), MemoryUse):
             if isinstance(event, Failed) and event.error == "engine_died":
                 raise EngineError(event.error, event.message, event.hint, event.detail)
+            if isinstance(event, Failed) and event.command == "measurememory":
+                break
             if not isinstance(event, Loading):
                 events.append(event)
         return events

@@ -13,7 +13,7 @@ from tiny_models import LetterCodec, tiny_pair
 
 from engine.codec import EncodedPrompt
 from engine.decode import generate
-from engine.events import Finished, Prefilled, Round, StageTimes
+from engine.events import Finding, Finished, Prefilled, Round, StageTimes
 from engine.pair import Pair
 from engine.settings import Message
 from engine.shelf import Shelf
@@ -43,8 +43,8 @@ def user(text: str) -> Message:
 
 
 def turn(pair: Pair, messages: list[Message], **settings: Any) -> tuple[int, list[Any]]:
-    """One answer, which is appended to the conversation; how many tokens were cached, and its rounds and ids,
-    without times."""
+    """One answer, which is appended to the conversation; how many tokens were cached, and its rounds,
+    findings and ids, without times."""
     told: list[Any] = []
     cached = 0
     for event in generate(pair, messages, max_new_tokens=14, budget=8, **settings):
@@ -53,6 +53,8 @@ def turn(pair: Pair, messages: list[Message], **settings: Any) -> tuple[int, lis
                 cached = event.cached
             case Round():
                 told.append(msgspec.structs.replace(event, ms=StageTimes(), t=0.0))
+            case Finding():
+                told.append(event.cause)
             case Finished():
                 told.append(event.output_ids)
                 messages.append({"role": "assistant", "content": event.text})
