@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from scripted_engine import ScriptedEngine
-from textual.events import Callback, Key
+from textual.events import Key
 from textual.keys import REPLACED_KEYS, _character_to_key, key_to_character
-from textual.message import Message
 from textual.pilot import Pilot
 
 from ddtree_tui.config import Config
@@ -37,11 +36,10 @@ class WatchedApp(PlaygroundApp):
 
     Attributes:
         begun, done: how often it has begun to take in what there is and to paint it, and was done with that.
-        messages: how many it and its widgets have begun to deal with.
     """
 
     CSS_PATH = Path(inspect.getfile(PlaygroundApp)).with_name("app.tcss")
-    begun = done = messages = 0
+    begun = done = 0
     stopped_at: float | None = None
 
     def __init__(self, controller: Controller, options: AppOptions) -> None:
@@ -54,10 +52,6 @@ class WatchedApp(PlaygroundApp):
 
     def now(self) -> float:
         return super().now() if self.stopped_at is None else self.stopped_at
-
-    def heard(self, message: Message) -> None:
-        asked_for = isinstance(message, Callback) and getattr(message.callback, "func", message.callback)
-        self.messages += "_wait_for_screen" not in getattr(asked_for, "__qualname__", "")
 
     async def _tick(self) -> None:
         due = time.monotonic() >= self.pace.news_at()
@@ -80,25 +74,31 @@ class QuickPilot(Pilot[None]):
             await self.pause()
 
     async def pause(self, delay: float | None = None) -> None:
-        """Until all messages have been dealt with, those they give rise to as well."""
-        app = self.app
-        for _ in range(50):  # an engine may keep the app busy for ever
-            before = app.messages
-            if not await self._wait_for_screen() or not app.is_running:
-                break
-            await app.animator.wait_until_complete()  # a scroll comes with the next picture of an animation
-            app.screen._on_timer_update()
-            if app.messages == before and not self._something_waits():
+        """Until all messages have been dealt with, those they give rise to as well, and the screen is as they
+        made it."""
+        end = time.monotonic() + 1  # an engine may keep the app busy for ever
+        while time.monotonic() < end and self.app.is_running:
+            await asyncio.sleep(0)
+            if self._at_work():
+                continue
+            screen = self.app.screen
+            if not self.app.animator._complete_event.is_set():  # scrolls come with its next picture
+                await self.app.animator.wait_until_complete()
+            elif screen._layout_required or screen._dirty_widgets or screen._callbacks:
+                screen._on_timer_update()
+            else:
                 break
         if delay is not None:
             await asyncio.sleep(delay)
 
-    def _something_waits(self) -> bool:
-        screen = self.app.screen
-        if screen._layout_required or screen._dirty_widgets or screen._callbacks:
-            return True
+    def _at_work(self) -> bool:
+        """Whether the app or a widget has a message, or does what one says."""
         widgets = [w for screen in self.app.screen_stack for w in screen.walk_children(with_self=True)]
-        return any(pump.message_queue_size for pump in (self.app, *widgets))
+        return any(
+            pump.message_queue_size or not pump._message_queue.ready_event._waiters
+            for pump in (self.app, *widgets)
+            if not (pump._closing or pump._closed)
+        )
 
 
 @dataclass
@@ -212,7 +212,7 @@ async def watched(
     app.stopped_at = app.now() if stopped else None
     if quick and app.pace.most == MOST:
         app.pace = Pace(PAINTS)
-    async with app.run_test(size=size, message_hook=app.heard):
+    async with app.run_test(size=size):
         yield Playing(app, QuickPilot(app), engine)
 
 
