@@ -13,8 +13,11 @@ from ddtree_tui.alarm import alarm
 from ddtree_tui.check.options import CheckOptions
 from ddtree_tui.check.text import details, headline
 from ddtree_tui.command_line import reported_load
+from ddtree_tui.conversation import last_prompt
 from ddtree_tui.doctor.patient import Interrupted, Patient
+from ddtree_tui.doctor.ways import way_name
 from ddtree_tui.engine_process import EngineProcess
+from ddtree_tui.escape import escape, fit
 from ddtree_tui.inbox import Inbox
 from ddtree_tui.labels import Labels
 from ddtree_tui.race.apart import apart
@@ -150,8 +153,9 @@ class _Checks:
         else:
             found = [self._new_answer()]
         self.status.clear()
-        for events in found:
-            self._tell(events, loaded)
+        for number, events in enumerate(found):
+            title = _title(number, recorded[number].prefilled) if len(recorded) > 1 else ""
+            self._tell(events, loaded, title)
         checked = [event for events in found for event in events if isinstance(event, Checked)]
         agree = all(one.verdict in ("identical", "ties") for one in checked)
         return exit_codes.OK if agree and len(checked) == len(found) else exit_codes.ENGINE_FAILED
@@ -178,7 +182,7 @@ class _Checks:
             case Checking():
                 self.status.show(f"{event.stage}: {event.done} of {event.total} ...")
 
-    def _tell(self, events: Sequence[AnyEvent], loaded: Loaded) -> None:
+    def _tell(self, events: Sequence[AnyEvent], loaded: Loaded, title: str) -> None:
         for event in events:
             if isinstance(event, Failed):
                 self.status.error(event, self.options.debug)
@@ -188,7 +192,13 @@ class _Checks:
                     put(msgspec.json.encode(_report(event, told, loaded)).decode() + "\n")
                 else:
                     rows = [headline(event), *details(event, lambda token_id: self.labels(token_id)[0])]
-                    put("\n".join(rows) + "\n")
+                    put("\n".join([title] * bool(title) + rows) + "\n")
+
+
+def _title(number: int, prefilled: Prefilled) -> str:
+    """Which of several answers is meant."""
+    prompt = " ".join((last_prompt(prefilled.messages) or prefilled.prompt_text).split())
+    return f"Answer {number + 1}, {way_name(prefilled.settings)}: {fit(escape(prompt), 60)}"
 
 
 def _report(checked: Checked, told: list[Divergence], loaded: Loaded) -> CheckReport:

@@ -168,6 +168,9 @@ def test_recorded_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert [one["checked"]["verdict"] for one in told] == ["defect", "defect"]
     assert told[0]["divergences"][0]["target_id"] == 9
     assert told[0]["target"] == "m"
+    assert run_check(options(tmp_path, messages=None, run=run), engine("defect")) == 1
+    titles = [line for line in capfd.readouterr().out.splitlines() if line.startswith("Answer")]
+    assert titles == [f"Answer {number}, tree 64, thinking off: Hi" for number in (1, 2)]
 
 
 def test_the_real_engine(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
