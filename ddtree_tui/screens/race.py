@@ -133,6 +133,7 @@ class RaceScreen(LiveScreen[str]):
 
     def on_mount(self) -> None:
         self.set_class(self.showing.playback is not None, "-replay")
+        self.showing.player.speed = self._controller.player.speed
         self.call_after_refresh(self.show, self._controller)
 
     def on_resize(self) -> None:
@@ -173,7 +174,7 @@ class RaceScreen(LiveScreen[str]):
         playback = self.showing.playback
         if playback is not None:
             position = playback.position(time.monotonic())
-            speed = self._controller.player.speed
+            speed = self.showing.player.speed
             self.query_one(ReplayBar).show(
                 Progress(self._file, position, playback.duration, playback.playing, playback.over, speed)
             )
@@ -201,7 +202,7 @@ class RaceScreen(LiveScreen[str]):
                 EXPLAIN,
                 QUIT,
             )
-        if self._compared is None:
+        if not self.race.over and playback is None:
             pause = "go on" if self._controller.steward.paused else "pause"
             return (
                 ("Esc", "stop", "screen.leave"),
@@ -213,9 +214,12 @@ class RaceScreen(LiveScreen[str]):
                 QUIT,
             )
         again: tuple[Hint, ...] = () if playback is not None else (("r", "again", "screen.again"),)
+        compare: tuple[Hint, ...] = ()
+        if self._compared is not None:  # it is not where a recording was cut short
+            compare = (("d", "compare texts", "screen.diff"),)
         return (
             ("Esc", "back", "screen.leave"),
-            ("d", "compare texts", "screen.diff"),
+            *compare,
             rounds,
             *newest,
             ("p", "play", "screen.play"),
@@ -257,7 +261,7 @@ class RaceScreen(LiveScreen[str]):
         if playback is not None and not playback.over:
             self.showing.show_newest()
             self._controller.toggle_pause(now)
-        elif self.race.over:
+        elif self.race.over or playback is not None:
             self.showing.toggle_player(now)
         else:
             self._controller.steward.toggle_pause()
@@ -303,9 +307,8 @@ class RaceScreen(LiveScreen[str]):
 
     def action_speed(self, by: int) -> None:
         """Play slower or faster."""
-        now = time.monotonic()
-        self._controller.change_speed(by, now)
-        self.showing.change_speed(by, now)
+        self.showing.change_speed(by, time.monotonic())
+        self._controller.player.speed = self.showing.player.speed
         self.show(self._controller)
 
     def action_diff(self) -> None:

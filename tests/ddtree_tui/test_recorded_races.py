@@ -176,8 +176,9 @@ async def test_a_recorded_race_is_replayed_paused_and_looked_back_at(
         showing = screen(play).showing
         await play.pilot.press("space")
         await play.until(lambda: play.controller.paused)
-        await play.pilot.press(*["right"] * 5)
+        await play.pilot.press(*["right"] * 5, "greater_than_sign")
         await play.settle()
+        assert "paused ×2" in play.text()
         assert "paused" in play.text()
         assert "Space play" in play.text()
         count = showing.round_count
@@ -224,6 +225,19 @@ async def test_what_a_lane_had_not_written_is_not_shown(events: list[AnyEvent]) 
         assert "ended by itself" in play.text()
 
 
+async def test_a_race_that_was_cut_short_is_shown_as_far_as_it_goes(events: list[AnyEvent]) -> None:
+    async with replaying(events[:-9], size=(110, 30)) as play:
+        await play.until(lambda: isinstance(play.app.screen, RaceScreen))
+        await play.pilot.press("a")
+        await play.until(lambda: screen(play).showing.playback.over)  # type: ignore[union-attr]
+        await play.settle()
+        assert not screen(play).race.over
+        assert "x export" in play.text()
+        assert "one round" not in play.text()
+        await play.pilot.press(*["less_than_sign"] * 6, "space")  # its rounds take some 5 s then
+        assert screen(play).showing.player.playing
+
+
 async def test_a_trace_of_answers_and_a_race_shows_both(events: list[AnyEvent]) -> None:
     trace = [*conversation(1, rounds=3), *events[5:]]
     async with replaying(trace) as play:
@@ -257,7 +271,7 @@ async def test_a_race_in_the_list_is_replayed_over_the_run(state: Path, events: 
 
 
 async def test_a_live_race_can_be_looked_back_at_and_decoded_round_by_round() -> None:
-    async with playing(rounds=400, rounds_per_second=100.0) as play:
+    async with playing(rounds=5000, rounds_per_second=100.0) as play:
         await play.type("hello")
         await play.pilot.press("f10", "m")
         await play.until(lambda: isinstance(play.app.screen, RaceScreen))
