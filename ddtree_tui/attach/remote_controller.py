@@ -15,6 +15,7 @@ from ddtree_tui.attach.remote_link import CANCELLED, RemoteLink
 from ddtree_tui.attach.watching import GAP
 from ddtree_tui.command_line import reported_load
 from ddtree_tui.controller import Controller
+from ddtree_tui.escape import fit
 from ddtree_tui.plural import counted
 from ddtree_tui.problem import Problem
 from ddtree_tui.session import Phase
@@ -27,6 +28,8 @@ from engine.settings import DecodeSettings, LoadSettings, Message
 
 MOST_ROUNDS = 20_000
 """Of what was watched; beyond, it is forgotten when the next request begins. The server lists it still."""
+REASON_CELLS = 30
+"""So much of the server's reason has room in the first line; all of it is told once, in passing."""
 HELD = "view held, the server goes on"
 LEFT = "remote_left"
 """The kind of the ``failed`` of a request whose end was not waited for."""
@@ -45,6 +48,7 @@ class RemoteController(Controller):
         self.watchdog = Watchdog(math.inf)  # a long silence may be another's prompt
         self._own: list[Answer] = []
         self._told: tuple[object, ...] = ()
+        self._reason = ""
 
     # What is going on
 
@@ -86,8 +90,10 @@ class RemoteController(Controller):
             return "connecting", "quiet"
         if self.busy:
             return self._own_state()
-        if self.session.phase is Phase.BROKEN or connection.reason:
-            return connection.reason or "the server's engine has stopped", "bad"
+        if connection.reason:
+            return f"not serving: {fit(connection.reason, REASON_CELLS)}", "bad"
+        if self.session.phase is Phase.BROKEN:
+            return "the server's engine has stopped", "bad"
         shown = self.link.shown
         if self.watching:
             behind = shown.behind if shown is not None else 0
@@ -112,6 +118,10 @@ class RemoteController(Controller):
 
     def tick(self, now: float) -> bool:
         self.notices += self.link.sentences()
+        connection = self.link.connection
+        if connection.reach is Reach.HEARD and connection.reason != self._reason:
+            self._reason = connection.reason
+            self.notices += [f"The server does not serve: {self._reason}"] if self._reason else []
         changed = super().tick(now)
         told = (self.state, self.busy)
         changed = changed or told != self._told

@@ -251,8 +251,9 @@ class RemoteLink:
             EngineError: as ``refusals`` names them; ``remote_lost`` if the server ends it before.
         """
         request, first = (shown.id, shown.next) if shown is not None else (None, 0)
+        reason = ailment(self.client, line) if self._loaded is None else ""
         with items(self.client, request, first, silence=self._silence, line=line) as stream:
-            self.connection = Connection(Reach.HEARD)
+            self.connection = Connection(Reach.HEARD, reason)
             for item in stream:
                 if not self._take(item, turn, whole=shown is not None):
                     break
@@ -299,6 +300,7 @@ class RemoteLink:
         """Of no request: what is loaded, with which every stream begins, or that the engine ended."""
         match event:
             case Loaded() if event != self._loaded:
+                self.connection = Connection(Reach.HEARD)
                 self._loaded = event
                 self._outlet.put(event)
             case Loading():

@@ -179,7 +179,7 @@ def answering(
         if isinstance(frames, int):
             connection.sendall(http(frames, {"error": {"message": "It is gone."}}))
             return
-        connection.sendall(stream(data(*filter(None, frames)), whole=False))
+        connection.sendall(stream(b": hello\n\n" + data(*filter(None, frames)), whole=False))
         if frames[-1:] != [b""]:
             connection.recv(1)  # until hung up on
 
@@ -228,7 +228,8 @@ def test_how_far_behind_one_is_can_be_seen(run: list[AnyEvent]):
 
     with summing_up(told) as (_, controller):
         until(controller, lambda: "behind" in controller.state[0])
-        rounds = len(controller.session.rounds)
+        rounds = controller.link.shown.rounds
+        assert 0 < rounds < 14
         assert controller.state == (f"watching, {14 - rounds} rounds behind", "busy")
 
 
@@ -275,6 +276,28 @@ def test_a_server_that_is_started_again_knows_the_request_no_more(run: list[AnyE
         lost, new = controller.session.answers
         assert lost.failed.error == "remote_missing"
         assert [*new.rounds] == [event for event in run if isinstance(event, Round)]
+
+
+def test_a_server_that_does_not_serve_says_why(run: list[AnyEvent]):
+    ready = threading.Event()
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        return [framed(None, 0, loaded_of(run))] if ready.is_set() else []
+
+    with summing_up(told) as (server, controller):
+        server.answers["/health"] = http(
+            503, {"status": "failed", "reason": "The oracle\x1b found a defect."}
+        )
+        controller.link.reconnect()
+        told_once = "The server does not serve: The oracle␛ found a defect."
+        until(controller, lambda: told_once in controller.notices)
+        assert controller.state == ("not serving: The oracle␛ found a defect.", "bad")
+        assert controller.notices.count(told_once) == 1
+        assert controller.submit("hello")
+        assert controller.waiting == "hello"
+        ready.set()
+        controller.link.reconnect()
+        until(controller, lambda: controller.waiting is None)
 
 
 def test_a_prompt_of_ones_own_stays_that_behind_a_gap(run: list[AnyEvent]):
