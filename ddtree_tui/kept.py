@@ -14,9 +14,11 @@ from engine.events import AnyEvent
 
 @dataclass
 class Kept:
-    """Attributes:
-    session: the answers.
-    races: the oldest first.
+    """All of it.
+
+    Attributes:
+        session: the answers.
+        races: the oldest first.
     """
 
     session: Session = field(default_factory=Session)

@@ -124,7 +124,7 @@ def _described(path: Path, recording: Recording) -> RecordedRun | None:
         mode=settings.mode if "mode" in known else UNKNOWN,
         budget=settings.budget if "budget" in known else 0,
         thinking=settings.thinking,
-        prompt=users[-1] if users else getattr(begun, "prompt_text", ""),
+        prompt=users[-1] if users else (begun.prompt_text if isinstance(begun, Prefilled) else ""),
         turns=max(0, len(users) - 1),
         rounds=recording.rounds,
         tokens=1 + recording.tokens,

@@ -29,6 +29,8 @@ COLUMNS = (
 )
 """Titles and cells. The prompt takes what is left; the model gives way first where that is little."""
 LEAST_PROMPT = 24
+ROOMY = 40
+"""From so many cells for the prompt on, a note on how it was answered has room before it."""
 RIGHT = ("tokens", "accept", "tok/s")
 _DAY = 86_400.0
 
@@ -49,7 +51,8 @@ def row(run: RecordedRun, width: int, now: float) -> Text:
     ending = ENDINGS.get(run.ending, run.ending)
     turns = f"[turn {run.turns + 1}] " if run.turns else ""
     won = [f"{run.winner} won"] if run.winner else []
-    notes = [*won, *(["thinking"] * run.thinking), *([ending] * bool(ending))]
+    how = [*won, *(["thinking"] * run.thinking)]
+    notes = [*(how if _cells(width)["prompt"] >= ROOMY else []), *([ending] * bool(ending))]
     note = f"({', '.join(notes)}) " if notes else ""
     values = {
         "when": when(run.when, now),
@@ -81,13 +84,18 @@ def _searched(run: RecordedRun) -> str:
     )
 
 
-def _line(values: dict[str, str], width: int) -> str:
+def _cells(width: int) -> dict[str, int]:
+    """The columns that have room, and how much of it."""
     columns = dict(COLUMNS)
     if width - sum(columns.values()) - len(columns) < LEAST_PROMPT:
         del columns["model"]
     columns["prompt"] = max(1, width - sum(columns.values()) - len(columns) + 1)
+    return columns
+
+
+def _line(values: dict[str, str], width: int) -> str:
     cells = []
-    for name, room in columns.items():
+    for name, room in _cells(width).items():
         text = fit(values[name], room)
         cells.append(" " * (room - cell_len(text)) + text if name in RIGHT else set_cell_size(text, room))
     return " ".join(cells)
