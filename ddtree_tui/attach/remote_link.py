@@ -15,7 +15,7 @@ from ddtree_tui.attach.routes import ailment, items
 from ddtree_tui.attach.watching import Shown
 from ddtree_tui.attach.wire import Item
 from ddtree_tui.recorder import Recorder
-from engine.commands import AnyCommand, Cancel, Generate
+from engine.commands import AnyCommand, Cancel, Generate, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading
 from engine.settings import LoadSettings
@@ -92,7 +92,12 @@ class RemoteLink:
         self._reader.start()
 
     def send(self, command: AnyCommand) -> None:
-        """Send a prompt, or have the answer under way ended; the server takes no other commands."""
+        """Send a prompt, or have the answer under way ended; the server takes no other commands.
+
+        Raises:
+            EngineError: ``bad_text``.
+        """
+        encode_command(command)  # refuses text that UTF-8 cannot carry
         match command:
             case Generate():
                 self._send(Sent(command))

@@ -300,6 +300,38 @@ def test_a_server_that_does_not_serve_says_why(run: list[AnyEvent]):
         until(controller, lambda: controller.waiting is None)
 
 
+def test_a_prompt_that_is_refused_says_what_to_do(run: list[AnyEvent]):
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        return [framed(None, 0, loaded_of(run))]
+
+    refusals = {
+        "17 requests wait already; try again later. Try again in 7 s.": http(
+            429, {"error": {"message": "17 requests wait already; try again later."}}, Retry_After="7"
+        ),
+        "The engine is being started. Try again in 5 s.": http(
+            503, {"error": {"message": "The engine is being started."}}, Retry_After="5"
+        ),
+        "This API key is not one of the server's. Give the right key": http(
+            401, {"error": {"message": "This API key is not one of the server's."}}
+        ),
+        "elsewhere: http://other": http(307, b"", Location="http://other"),
+        "There is no parameter": http(400, {"error": {"message": "There is no parameter 'x'."}}),
+        "not JSON": stream(data(b"nonsense")),
+        "answered with nothing": stream(data(b"[DONE]")),
+        "cut short": stream(data(b'{"error": {"message": "It was cut short."}}')),
+    }
+    with summing_up(told) as (server, controller):
+        until(controller, lambda: controller.session.loaded)
+        for words, answer in refusals.items():
+            server.answers["/v1/chat/completions"] = answer
+            assert controller.submit("hello")
+            until(controller, lambda: not controller.busy)
+            (problem,) = controller.take_problems()
+            assert words in f"{problem.message} {problem.hint}"
+            assert not problem.restart
+        assert not controller._conversation()
+
+
 def test_a_prompt_of_ones_own_stays_that_behind_a_gap(run: list[AnyEvent]):
     lines = events_of(run)
     first_round = next(n for n, event in enumerate(lines) if b'"type":"round"' in event)

@@ -179,6 +179,15 @@ def test_a_failed_prompt_says_why(server: Served):
         until(controller, lambda: finished(controller.session.answer))
 
 
+def test_a_prompt_that_cannot_be_sent_is_refused_here(server: Served):
+    with watching(server.url, "secret") as controller:
+        ready(controller)
+        assert not controller.submit("half a \udce4")
+        (problem,) = controller.take_problems()
+        assert problem.title == "The prompt cannot be run"
+        assert not controller.busy
+
+
 def test_an_engine_that_dies_is_told_and_comes_back(server: Served):
     with watching(server.url, "secret") as controller:
         ready(controller)
@@ -219,18 +228,3 @@ def test_what_was_watched_long_ago_is_forgotten(server: Served, monkeypatch: pyt
                 ),
             )
             assert len(controller.session.answers) == left
-
-
-def test_a_full_queue_says_when_to_come_again(tmp_path: Path):
-    with serving(tmp_path / "log", "--max-queue", "0", scenario="ok") as busy:
-        busy.wait_for("ok")
-        with watching(busy.url) as blocking, watching(busy.url) as controller:
-            ready(blocking)
-            blocking.submit("slow")
-            until(blocking, lambda: blocking.session.rounds)
-            until(controller, lambda: controller.watching)
-            controller.submit("me too")
-            until(controller, lambda: not controller.busy)
-            (problem,) = controller.take_problems()
-            assert "too much to do" in problem.message
-            assert "Try again in" in problem.hint
