@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from typing import Any
 
@@ -74,7 +75,7 @@ def knowing_drafter(monkeypatch: pytest.MonkeyPatch) -> None:
     way in both loops, so that paths of several nodes are accepted."""
     logits = Drafter.logits
     bias = torch.zeros(VOCAB)
-    bias[FAVOURITES] = 4.0
+    bias[_favourites()] = 4.0
 
     def biased(self: Drafter, hidden: torch.Tensor, head: torch.nn.Module) -> torch.Tensor:
         out = logits(self, hidden, head)
@@ -83,15 +84,13 @@ def knowing_drafter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Drafter, "logits", biased)
 
 
+@functools.cache
 def _favourites() -> list[int]:
     counts: dict[int, int] = {}
     for family in FAMILIES:
         for token in ids_of(run(tiny_pair(family), mode="ar", max_new_tokens=60)):
             counts[token] = counts.get(token, 0) + 1
     return sorted(counts, key=lambda token: -counts[token])[:8]
-
-
-FAVOURITES = _favourites()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
