@@ -61,6 +61,10 @@ In the trees, `●` is the root, `✓` accepted, `★` what the target wrote beh
 reached; the number behind a token is the drafter's probability. Rounds count from 1. The acceptance length is
 what a round adds to the text on average.
 
+The doctor says *garbled* where text or prompt are not as they should be, *text at risk* where what the text
+is made from is not and every token is the target's own so far, *drafting spoilt* where the text is right and
+slower than it could be.
+
 To look at any of them yourself:
 
 ```sh

@@ -323,8 +323,10 @@ def _sentence_end(one: Ranked) -> str:
 
 
 def _where(answer: Seen) -> str:
-    """Where an answer's text leaves the target's own."""
-    first = answer.checked.first if answer.checked is not None else None
+    """Where an answer's text, or what was computed for it, leaves the target's own."""
+    checked = answer.checked
+    layer = checked.layer if checked is not None else None
+    first = checked.first if checked is not None else None
     first = first or next((one for one in answer.divergences if one.verdict == "defect"), None)
     if first is not None:
         when = "after the prompt" if first.round is None else f"in round {first.round + 1}"
@@ -334,9 +336,11 @@ def _where(answer: Seen) -> str:
         )
     elif answer.differs:
         text = answer.differs
+    elif layer is None and checked is not None and checked.gap_round is not None:
+        since = f"from round {checked.gap_round + 1} on"
+        text = f"{since} the logits are not the target's own, though the tokens are"
     else:
         text = "the caches are not those of the text"
-    layer = answer.checked.layer if answer.checked is not None else None
     if layer is not None:
         when = "after the prefill" if layer.round is None else f"after round {layer.round + 1}"
         kind = layer.kind.replace("_", " ")

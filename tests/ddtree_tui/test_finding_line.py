@@ -11,7 +11,7 @@ from ddtree_tui.overview import Mark
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from ddtree_tui.session import Session
 from ddtree_tui.widgets.finding_line import FindingLine
-from engine.detectors.found import found
+from engine.detectors.found import found, given_up
 from engine.events import AnyEvent, Finding, Finished, Loaded
 
 
@@ -98,3 +98,12 @@ def test_a_log_tells_it_in_a_line() -> None:
     assert lines[0].startswith("Noticed, defect: wrong-leaf, round 5: the state committed")
     assert not [*Narrator(session).tell(NOTE)]
     assert "[7]" in told(LEAF)
+
+
+def test_what_is_no_cause_of_the_catalogue_says_what_was_seen_once() -> None:
+    said = told(given_up(object()))
+    assert said == (
+        "warning: not-checked: The detector object failed and looked no further. "
+        "Please report it with the log."
+    )
+    assert told(LEAF).count(LEAF.seen) == 1

@@ -185,6 +185,15 @@ def test_divergence_without_a_cause_is_never_healthy() -> None:
     assert diagnose([Seen("run", checked=DEFECT)]).points_to[0] == "wrong-leaf"
 
 
+def test_what_is_wrong_with_no_token_is_said() -> None:
+    assert "the caches are not those of the text" in diagnose([Seen("run", checked=CACHES)]).verdict
+    logits = msgspec.structs.replace(HEALTHY, verdict="defect", gap_round=2, gap_change=7.0)
+    assert (
+        "from round 3 on the logits are not the target's own"
+        in diagnose([Seen("run", checked=logits)]).verdict
+    )
+
+
 def test_degenerate_text_of_the_target_itself() -> None:
     only = (finding("degenerate-text", 7, "warning"),)
     assert diagnose([Seen("run", only, checked=HEALTHY)]).health == "target"
