@@ -9,6 +9,7 @@ the same weights give the same page.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ WAYS = (
 SYSTEM = "Answer in one sentence."
 TOKENS = 160
 TREE_LINES = 14
+_TIME = re.compile(r"[\d.]+(?= m?s\b)")
 MOST_TEXT = 420
 """Characters of a text that is shown."""
 
@@ -190,7 +192,7 @@ def _example(cause: Cause, example: Example) -> Iterator[str]:
     )
     for one in report.causes:
         if one.name == cause.name:
-            yield f"Seen: {plain(one.seen)}"
+            yield f"Seen: {plain(_TIME.sub('some', one.seen))}"
             numbers = "; ".join(f"{plain(name)} {plain(value)}" for name, value in evidence(one.evidence))
             if numbers:
                 yield ""

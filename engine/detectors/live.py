@@ -79,7 +79,7 @@ class FromEvents(Observer):
 
     def prefilled(self, event: Prefilled) -> Iterator[Observation]:
         # Of a prompt's tokens nobody asks more than whether the first ones are control tokens.
-        yield from self._spell(event.prompt_ids[:2])
+        yield from self._spell([*event.prompt_ids[:2], event.first_id])
         yield from self._detectors.take(event)
 
     def round(self, event: Round, result: RoundResult | StaticResult) -> Iterator[Observation]:

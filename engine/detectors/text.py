@@ -60,6 +60,9 @@ class Text(Detector):
                 self._learn(event)
             case Prefilled():
                 self._prompt = event.prompt_text
+                if event.first_id != UNKNOWN_ID:
+                    self._ids, self._rounds = [event.first_id], [0]
+                    self._surprise = [] if event.first_logprob is None else [-event.first_logprob]
             case Round() if UNKNOWN_ID in event.committed_ids:
                 self._told = True  # an import: what the text is nobody knows
             case Round() if not self._told:
@@ -107,7 +110,7 @@ class Text(Detector):
             "period": period,
             "tokens": len(ids) - start,
         }
-        if self._surprise:
+        if len(self._surprise) == len(ids):
             before, after = _mean(self._surprise[:start]), _mean(self._surprise[start:])
             seen += f" The target's surprise at them is {after:.2f} nats a token, before that {before:.2f}."
             evidence |= {"surprise_before": round(before, 3), "surprise_after": round(after, 3)}

@@ -8,19 +8,19 @@ from engine.settings import DecodeSettings
 
 
 def findings(text: str, prompt: str = "Hello") -> list[Finding]:
-    """Of a text whose tokens are its characters, seven a round."""
+    """Of a text whose tokens are its characters: one of the prefill, then seven a round."""
     detector = Text()
     ids = [ord(letter) for letter in text]
     raw = {str(i): "ff" for i in ids if chr(i) == "\ufffd"}
     list(detector.take(Tokens(pieces={str(i): chr(i) for i in ids}, raw=raw)))
-    list(detector.take(_prefilled(prompt)))
+    list(detector.take(_prefilled(prompt, ids[0])))
     found = []
-    for index, start in enumerate(range(0, len(ids), 7)):
+    for index, start in enumerate(range(1, len(ids), 7)):
         found += detector.take(_round(index, ids[start : start + 7]))
     return found + list(detector.end())
 
 
-def _prefilled(prompt: str) -> Prefilled:
+def _prefilled(prompt: str, first_id: int) -> Prefilled:
     return Prefilled(
         prompt_ids=[1],
         prompt_text=prompt,
@@ -29,7 +29,8 @@ def _prefilled(prompt: str) -> Prefilled:
         settings=DecodeSettings(),
         stop_ids=[],
         seconds=0.0,
-        first_id=1,
+        first_id=first_id,
+        first_logprob=-0.5,
     )
 
 
@@ -57,6 +58,13 @@ def test_a_loop_is_named_with_its_period_and_the_round_it_begins_in() -> None:
     assert found[0].severity == "warning"
     assert found[0].evidence["period"] == 3
     assert found[0].round == 6  # character 47, where "no no" has begun again
+
+
+def test_a_loop_begins_with_the_first_token_that_comes_again() -> None:
+    (finding,) = findings("abcd" * 20)
+    assert finding.evidence["token"] == 4
+    assert finding.round == 0
+    assert "0.50 nats a token, before that 0.50" in finding.seen
 
 
 def test_a_paragraph_that_comes_again_is_a_loop_too() -> None:
