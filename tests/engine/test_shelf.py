@@ -61,11 +61,13 @@ def turn(pair: Pair, messages: list[Message], **settings: Any) -> tuple[int, lis
     return cached, told
 
 
-@pytest.mark.parametrize("family", ["qwen3_5", "gpt_oss", "llama"])
-@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-@pytest.mark.parametrize("whole", [False, True], ids=["snapshot", "end"])
+@pytest.mark.parametrize(
+    ("family", "on_device", "whole"),
+    [("qwen3_5", False, False), ("qwen3_5", True, True), ("gpt_oss", False, True), ("llama", True, False)],
+)
 def test_turns_are_the_same_as_without_others_between(family: str, on_device: bool, whole: bool) -> None:
-    """Rounds and all that is in them: drafts, the target's choices, its log-probabilities."""
+    """Rounds and all that is in them: drafts, the target's choices, its log-probabilities. ``whole``: they go
+    on from the end of the text, else from its snapshot."""
     alone, shared = (both(family, dtype=torch.float64)[on_device] for _ in range(2))
     for pair in (alone, shared):
         object.__setattr__(pair, "codec", ChatCodec(whole))
