@@ -18,6 +18,12 @@ for folder in ("CONFIG", "STATE", "CACHE"):  # nobody's own configuration, logs 
     os.environ[f"XDG_{folder}_HOME"] = f"{tempfile.gettempdir()}/ddtree-tui-tests/{folder.lower()}"
 if importlib.util.find_spec("torch"):  # the app's own tests run without
     importlib.import_module("engine.cpu")  # before any test imports transformers' models
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import settings
+
+    # The same examples in every run, and no limits of time: others may have the machine. New examples are
+    # tried with --hypothesis-profile default.
+    settings.load_profile("ci")
 
 
 @pytest.hookimpl(optionalhook=True)
