@@ -102,6 +102,11 @@ class Controller(SessionShowing):
         return self._engine is not None
 
     @property
+    def lists(self) -> bool:
+        """Whether the engine is a server's whose requests can be listed."""
+        return bool(self.place)
+
+    @property
     def watching(self) -> bool:
         """Whether the run under way is somebody else's."""
         return False

@@ -15,7 +15,8 @@ class Situation:
     the tree; ``searching``: one types what to look for in it; ``over_a_run``: a recording is open over the
     run; ``held``: every round waits for a key; ``reading``: the text has the focus; ``on_switch``: the knob
     in focus is turned, not typed; ``raced``: the recording holds a race; ``attached``: the engine is a
-    server's; ``watching``: somebody else's answer is under way there."""
+    server's; ``watching``: somebody else's answer is under way there; ``theirs``: it is another program's
+    server, which takes prompts and no more."""
 
     typing: bool
     busy: bool
@@ -33,6 +34,7 @@ class Situation:
     raced: bool = False
     attached: bool = False
     watching: bool = False
+    theirs: bool = False
 
 
 def hints(situation: Situation) -> tuple[Hint, ...]:
@@ -53,7 +55,10 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
             *_prompt(),
         ]
     elif situation.busy:
-        found = _asked(situation) if situation.attached else _running(situation)
+        if situation.theirs:
+            found = [("Esc", "stop", "stop"), *_rounds(situation), *([] if situation.typing else _view())]
+        else:
+            found = _asked(situation) if situation.attached else _running(situation)
     elif situation.typing:
         found = _typing(situation)
     else:
@@ -64,12 +69,12 @@ def hints(situation: Situation) -> tuple[Hint, ...]:
 def _typing(situation: Situation) -> list[Hint]:
     if not situation.rounds:
         first = [("^L", "examples", "prompts"), ("Tab", "settings", "focus_next")]
-        return [("Enter", "run", ""), *_requests(situation), *first, *_settings(), _RUNS]
+        return [("Enter", "run", ""), *_requests(situation), *first, *_settings(situation), _RUNS]
     return [
         ("Enter", "run", ""),
         *_requests(situation),
         *_rounds(situation),
-        *_settings(),
+        *_settings(situation),
         ("^N", "new chat", "new_conversation"),
         _RUNS,
     ]
@@ -105,7 +110,7 @@ def _asked(situation: Situation) -> list[Hint]:
 def _pause(situation: Situation) -> list[Hint]:
     if situation.attached and (situation.busy or situation.watching):
         return [("Space", "follow" if situation.looking_back else "hold the view", "pause")]
-    return [("Space", "pause", "pause")] if situation.busy else []
+    return [("Space", "pause", "pause")] if situation.busy and not situation.theirs else []
 
 
 def _requests(situation: Situation) -> list[Hint]:
@@ -143,10 +148,10 @@ def _rounds(situation: Situation) -> list[Hint]:
     return found
 
 
-def _settings() -> list[Hint]:
+def _settings(situation: Situation) -> list[Hint]:
+    ours = [("F7", "mode", "turn('mode', 1)"), ("F8", "budget", "edit('budget')")]
     return [
-        ("F7", "mode", "turn('mode', 1)"),
-        ("F8", "budget", "edit('budget')"),
+        *([] if situation.theirs else ours),
         ("F9", "thinking", "turn('thinking', 1)"),
         ("^G", "all settings", "settings"),
     ]

@@ -327,7 +327,7 @@ class PlaygroundApp(
         )
 
     def _situation(self, main: Screen[object]) -> Situation:
-        controller = self.controller
+        controller, server = self.controller, self.live or self.controller
         return Situation(
             typing=isinstance(main.focused, PromptBox),
             busy=controller.busy,
@@ -343,7 +343,8 @@ class PlaygroundApp(
             held=controller.hold,
             reading=isinstance(main.focused, Transcript),
             raced=controller.playback is not None and controller.race is not None,
-            attached=bool((self.live or controller).place),
+            attached=server.lists,
+            theirs=bool(server.place) and not server.lists,
             watching=controller.watching,
         )
 

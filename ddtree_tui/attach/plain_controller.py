@@ -25,8 +25,9 @@ class PlainController(Controller):
     """Whatever such a server cannot do is said, and not sent."""
 
     def __init__(self, settings: DecodeSettings, link: PlainLink, *, log_path: Path | None = None) -> None:
-        super().__init__(settings, engine=link, log_path=log_path, load=LoadSettings(model=link.place))
+        super().__init__(settings, engine=link, log_path=log_path, load=LoadSettings(model="a model"))
         self.link = link
+        self.place = link.place
         self.watchdog = Watchdog(math.inf)  # others may be in front of us, and Esc stops it
 
     def offers(self, name: str) -> bool:
@@ -36,6 +37,11 @@ class PlainController(Controller):
     @property
     def checks(self) -> bool:
         """Whether answers can be compared here with what the target alone writes."""
+        return False
+
+    @property
+    def lists(self) -> bool:
+        """Whether the requests of others can be listed."""
         return False
 
     @property

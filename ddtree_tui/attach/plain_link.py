@@ -50,7 +50,7 @@ class PlainLink:
         trace: Path | None = None,
         recorder: Recorder | None = None,
     ) -> None:
-        self.place = str(client.address)
+        self.place = client.address.authority
         self._client = client
         self._model = model
         self._queue: deque[AnyEvent] = deque()

@@ -48,9 +48,12 @@ async def test_vllm_with_a_drafter_shows_chains() -> None:
     async with on(answers_of(recorded, "list")) as (play, _):
         await play.settle()
         top = play.part("#top-line")
-        assert "smollm2 · vllm 0.32.0" in top
+        assert f"smollm2 at {play.controller.place} · vllm 0.32.0" in top
         assert top.rstrip().endswith("chain  ready")
-        assert "budget  unknown" in play.part("#knobs")
+        assert "next prompt: mode  chain  budget  unknown" in play.part("#knobs")
+        keys = play.part("#keys")
+        assert "F9 thinking" in keys
+        assert "F7 mode" not in keys
         text = await answered(play)
         assert "This is a complete list of the colours" in text
         assert "64 tokens in 16 rounds" in text
@@ -84,6 +87,8 @@ async def test_while_it_comes_the_text_is_there_and_rounds_are_not() -> None:
         tokens = parts[-1]["usage"]["completion_tokens"]
         assert f"{tokens} tokens, rounds unknown" in text
         assert "its rounds are told at its end, or never" in text
+        assert "Esc stop" in play.part("#keys")
+        assert "pause" not in play.part("#keys")
         await play.pilot.press("f2")
         await play.until(lambda: "The server cannot pause." in play.told)
         assert not play.controller.paused
