@@ -135,7 +135,12 @@ class Playing:
         """Until what has happened, also in the engine and in threads of the app, is taken in and painted."""
         await self.pilot.pause()
         begun = self.app.begun
-        await self.until(lambda: self.app.done > begun and self._painted())
+        await self.until(lambda: self.app.done > begun)
+        end = time.monotonic() + 60
+        while self._at_work():
+            assert time.monotonic() < end, self.text()
+            await self.pilot.pause(0.005)  # which lays out what still has to be
+        await self.pilot.pause()
 
     async def at_rest(self) -> None:
         """Until the scripted engine waits before a round, and all that it emitted is taken in and painted."""
@@ -143,10 +148,10 @@ class Playing:
         await self.until(lambda: self.engine.resting)
         await self.settle()
 
-    def _painted(self) -> bool:
+    def _at_work(self) -> bool:
         app = self.app
-        at_work = app._dirty or app.screen._layout_required
-        return not at_work and all(worker.is_finished for worker in app.workers)
+        to_paint = app._dirty or app.screen._layout_required
+        return app.is_running and (to_paint or not all(worker.is_finished for worker in app.workers))
 
     async def stop_clock(self) -> None:
         """No more time passes for recordings, playing and the watchdog, only what ``pass_time`` says."""
