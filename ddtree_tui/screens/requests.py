@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -81,7 +80,6 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
         self._current = current
         self._listed: list[Watched | None] = [None]
         self._asked = False
-        self._over = threading.Event()
 
     def compose(self) -> ComposeResult:
         """Title, list, what Enter does, keys."""
@@ -94,26 +92,20 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
 
     def on_mount(self) -> None:
         self.query_one(OptionList).focus()
-        self._follow()
+        self._ask()
 
-    @work(thread=True, exclusive=True)
-    def _follow(self) -> None:
-        """Ask again and again, until the screen is closed."""
-        while True:
-            try:
-                found, problem = self._read(), ""
-            except EngineError as error:
-                found, problem = None, f"{error.message} {error.hint}".rstrip()
-            if self._over.is_set():
-                return
+    @work(thread=True)
+    def _ask(self) -> None:
+        try:
+            found, problem = self._read(), ""
+        except EngineError as error:
+            found, problem = None, f"{error.message} {error.hint}".rstrip()
+        if self.is_attached:
             self.app.call_from_thread(self._take, found, problem)
-            if self._over.wait(REFRESH_SECONDS):
-                return
-
-    def on_unmount(self) -> None:
-        self._over.set()
 
     def _take(self, found: list[Watched] | None, problem: str) -> None:
+        if not self.is_attached:  # closed meanwhile
+            return
         title = f"Requests of {escape(self._place)}"
         if found is None:
             title += f": {escape(problem)}"
@@ -123,6 +115,7 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
             self._list(in_order(found))
         for static in self.query("#requests-title").results(Static):
             static.update(title)
+        self.set_timer(REFRESH_SECONDS, self._ask)
 
     def on_resize(self) -> None:
         self._list([each for each in self._listed if each is not None])
