@@ -6,13 +6,14 @@ events of the sick run are not those of the healthy one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from engine.causes import CAUSES
 from engine.diagnosis.ranking import Diagnosis
+from engine.divergence import first_difference
 from engine.events import AnyEvent, Failed, Finished, Prefilled, Round
 
 DIGITS_OF_SUMS = 4e-4
@@ -25,7 +26,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     faults: what was planted.
     first, named: the cause that ranks first, and all that are no notes.
     round: the one named for the first fault; ``affected``: the first whose events differ from the healthy
-        run's, of a fault of the text whose tokens do; None where none does. Both from 0.
+        run's, of a fault of the text the one that commits its first other token; None where none does. Both
+        from 0.
     touched: whether prompt, rounds or text differ from the healthy run's at all.
     """
 
@@ -80,7 +82,7 @@ def trial(
     named = [one for one in diagnosis.causes if one.severity != "note"]
     its = next((one for one in named if one.cause.name == faults[0]), None)
     of_text = faults[0] in CAUSES and CAUSES[faults[0]].area == "text"
-    affected = first_affected(sick, healthy, alike=same_text if of_text else _alike)
+    affected = first_other_token(sick, healthy) if of_text else first_affected(sick, healthy)
     failed = next((event for event in sick if isinstance(event, Failed)), None)
     rounds = [event for event in sick if isinstance(event, Round)]
     return Trial(
@@ -99,9 +101,32 @@ def trial(
     )
 
 
-def same_text(one: Round, other: Round) -> bool:
-    """Whatever was drafted and rejected beside it."""
-    return (one.root_id, one.committed_ids) == (other.root_id, other.committed_ids)
+def first_other_token(sick: Sequence[AnyEvent], healthy: Sequence[AnyEvent]) -> int | None:
+    """The round that committed the first token which the healthy text has not; None if the texts are the
+    same, however they were drafted."""
+    ours, theirs = ([one for event in events for one in _committed(event)] for events in (sick, healthy))
+    place = first_difference([token for _, token in ours], [token for _, token in theirs])
+    return None if place is None else ours[min(place, len(ours) - 1)][0]
+
+
+def _committed(event: AnyEvent) -> list[tuple[int, int]]:
+    """Round and token of what an event adds to the text."""
+    if isinstance(event, Prefilled):
+        return [(0, event.first_id)]
+    return [(event.index, token) for token in event.committed_ids] if isinstance(event, Round) else []
+
+
+def first_affected(sick: Sequence[AnyEvent], healthy: Sequence[AnyEvent]) -> int | None:
+    """The first round whose tree, choices or path are not those of the healthy run; None if none is.
+
+    Where buffers lie in memory changes float32 sums in their last digits; what differs by more was affected.
+    """
+    theirs = [event for event in healthy if isinstance(event, Round)]
+    for number, round_ in enumerate(event for event in sick if isinstance(event, Round)):
+        if number >= len(theirs) or not _alike(round_, theirs[number]):
+            return number
+    ours = sum(isinstance(event, Round) for event in sick)
+    return ours if ours < len(theirs) else None
 
 
 def _alike(one: Round, other: Round) -> bool:
@@ -109,21 +134,6 @@ def _alike(one: Round, other: Round) -> bool:
     return _tokens(one) == _tokens(other) and all(
         abs(a - b) <= DIGITS_OF_SUMS for a, b in zip(_numbers(one), _numbers(other), strict=True)
     )
-
-
-def first_affected(
-    sick: Sequence[AnyEvent], healthy: Sequence[AnyEvent], *, alike: Callable[[Round, Round], bool] = _alike
-) -> int | None:
-    """The first round whose tree, choices or path are not those of the healthy run; None if none is.
-
-    Where buffers lie in memory changes float32 sums in their last digits; what differs by more was affected.
-    """
-    theirs = [event for event in healthy if isinstance(event, Round)]
-    for number, round_ in enumerate(event for event in sick if isinstance(event, Round)):
-        if number >= len(theirs) or not alike(round_, theirs[number]):
-            return number
-    ours = sum(isinstance(event, Round) for event in sick)
-    return ours if ours < len(theirs) else None
 
 
 def _tokens(round_: Round) -> tuple[Any, ...]:

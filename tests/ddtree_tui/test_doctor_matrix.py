@@ -26,7 +26,7 @@ from ddtree_tui.doctor.matrix import (
     together,
 )
 from ddtree_tui.doctor.patient import Patient
-from ddtree_tui.doctor.trial import Trial, first_affected, same_text
+from ddtree_tui.doctor.trial import Trial, first_affected, first_other_token
 from ddtree_tui.doctor.visit import Visit, check_recorded
 from ddtree_tui.doctor.ways import Way
 from ddtree_tui.engine_process import EngineProcess
@@ -139,8 +139,14 @@ def test_the_first_round_that_differs() -> None:
         for event in events
     ]
     assert first_affected(changed, events) == 6
-    # Of a fault of the text it is the first whose tokens differ.
-    assert first_affected(changed, events, alike=same_text) is None
+    assert first_other_token(changed, events) is None
+    written = [*events]
+    place = max(place for place, event in enumerate(events) if isinstance(event, Round) and event.index == 4)
+    round_ = written[place]
+    assert isinstance(round_, Round)
+    ids = [*round_.committed_ids[:-1], round_.committed_ids[-1] + 1]
+    written[place] = msgspec.structs.replace(round_, committed_ids=ids)
+    assert first_other_token(written, events) == 4
     shorter = [event for event in events if not (isinstance(event, Round) and event.index >= 4)]
     assert first_affected(shorter, events) == 4
 
