@@ -166,7 +166,7 @@ def test_a_browser_shows_it_and_scrubs(tmp_path: Path) -> None:
             (tmp_path / "run.html").as_uri(),
         ],
         capture_output=True,
-        timeout=120,
+        timeout=240,
         check=True,
     )
     found = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout.decode(), re.DOTALL)

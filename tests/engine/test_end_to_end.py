@@ -22,7 +22,7 @@ from engine.settings import DecodeSettings, LoadSettings, Message
 from engine.trace import read_trace
 
 QUESTION: list[Message] = [{"role": "user", "content": "What is 12 + 30?"}]
-SECONDS = 120
+SECONDS = 240
 
 
 class Engine:

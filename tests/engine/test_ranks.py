@@ -38,7 +38,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 FAMILIES = ("llama", "qwen3", "qwen3_moe", "qwen3_5")
-SECONDS = 90
+SECONDS = 240
 QUESTION: list[Message] = [{"role": "user", "content": "What is 12 + 30?"}]
 
 

@@ -18,7 +18,7 @@ def test_the_demo_pair_is_measured_and_lossless(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "ddtree_tui", "bench", *options, "--out", str(out)],
         capture_output=True,
-        timeout=120,
+        timeout=240,
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr.decode()

@@ -41,7 +41,7 @@ def served(server) -> tuple[Prefilled, Finished]:
 def test_without_the_app(served):
     options = [f"--{name.replace('_', '-')}={value}" for name, value in SAMPLING.items()]
     command = [sys.executable, "-m", "ddtree_tui", "generate", PROMPT, "--json", *options]
-    done = subprocess.run([*command, "--max-new-tokens", str(TOKENS)], capture_output=True, timeout=120)
+    done = subprocess.run([*command, "--max-new-tokens", str(TOKENS)], capture_output=True, timeout=240)
     finished = decode_event(done.stdout.splitlines()[-1])
     assert isinstance(finished, Finished)
     assert (finished.output_ids, finished.text) == (served[1].output_ids, served[1].text)

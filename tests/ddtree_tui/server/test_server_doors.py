@@ -126,7 +126,7 @@ def test_a_body_that_is_too_long(locked):
 
 
 def test_a_body_that_never_comes(locked):
-    with socket.create_connection(("127.0.0.1", locked.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", locked.port), timeout=60) as connection:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n"
         connection.sendall(head.encode() + b"Content-Length: 100\r\n\r\n{")
         assert b" 408 " in connection.recv(4096)

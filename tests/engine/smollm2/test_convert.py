@@ -114,7 +114,7 @@ def test_of_two_processes_that_want_it_one_converts(tiny_gguf: Path, tmp_path: P
         assert [line(child) for child in both] == ["ready", "ready"]
         for child in both:
             begin(child)
-        said = [child.communicate(timeout=120)[0].splitlines() for child in both]
+        said = [child.communicate(timeout=240)[0].splitlines() for child in both]
         assert [child.returncode for child in both] == [0, 0]
     assert sorted(map(len, said)) == [1, 2]
     assert said[0][-1] == said[1][-1]
