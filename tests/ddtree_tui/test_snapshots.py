@@ -296,6 +296,7 @@ async def test_screens_are_as_they_were(sitting: Sitting, state: Path, tmp_path:
                     else:
                         step(play)
                     await play.settle()
+                await play.settle()  # where there are no steps
                 seen = await written(play, size)
                 if seen != known[name][len(rows[name]) :][: len(seen)]:
                     await draw(play, size, tmp_path / name)
