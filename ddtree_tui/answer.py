@@ -9,7 +9,6 @@ from ddtree_tui.answer_text import AnswerText
 from ddtree_tui.labels import Labels
 from ddtree_tui.pieces import Pieces
 from ddtree_tui.statistics.collected import Collected
-from ddtree_tui.statistics.speed import RECENT_MS, per_second
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Checked, Checking, Divergence, Failed, Finding, Finished, Loaded, Prefilled
 from engine.packed import PackedRounds
@@ -83,16 +82,3 @@ class Answer:
         if self.finished:
             return self.finished.tokens
         return self.pieces.tokens or self.statistics.acceptance.tokens + (self.prefilled is not None)
-
-    def recent_tokens_per_second(self, upto: int) -> float:
-        """Speed over the last second of decoding before and with round ``upto``."""
-        tokens, ms = 0, 0.0
-        for index in range(min(upto, len(self.rounds) - 1), -1, -1):
-            summary = self.rounds.summaries[index]
-            if not summary.ms:  # unknown
-                continue
-            tokens += summary.acceptance_length
-            ms += summary.ms
-            if ms >= RECENT_MS:
-                break
-        return per_second(tokens, ms)

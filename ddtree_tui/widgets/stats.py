@@ -9,16 +9,18 @@ from rich.cells import cell_len
 from ddtree_tui.answer import Answer
 from ddtree_tui.glyphs import BARS
 from ddtree_tui.graphics import SHADES
+from ddtree_tui.plural import counted
+from ddtree_tui.statistics.speed import per_second
 from ddtree_tui.statistics.stages import STAGES, stage_ms
-from ddtree_tui.totals import about, rounds_text, tokens_text
+from ddtree_tui.totals import about, counts_text, tokens_text
 from ddtree_tui.unknown import UNKNOWN, number_text, time_text
 from ddtree_tui.widgets.painted import Lines, Span
+from engine.events import Round
 
-LABEL_CELLS, NUMBER_CELLS = 28, 9
+LABEL_CELLS, NUMBER_CELLS = 31, 9
 BIN_CELLS = 2
 DEFAULT_BLOCK = 16
-SPEED_LABEL = "tokens/s in the last second"
-"""Up to and with the shown round; a single round's speed would jump too much to be read."""
+LENGTH_LABEL = "acceptance length (✓ + ★)"
 
 
 @dataclass(frozen=True)
@@ -71,20 +73,18 @@ class Stats(Lines):
 
     def _one_line(self, width: int) -> list[Span]:
         if self._numbers is None:
-            return [("acceptance – mean –   tokens/s – mean –", "quiet")]
+            return [("round –   run –", "quiet")]
         answer, index = self._numbers.answer, self._numbers.index
         parts: list[list[Span]] = []
         if answer.rounds:
             round_ = answer.rounds[index]
             parts += [
-                [("accept ", "label"), (str(round_.acceptance_length), "number"),
-                 (" mean ", "label"), (f"{mean_length(answer):.2f}", "number")],
-                [("tok/s ", "label"), (number_text(answer.recent_tokens_per_second(index), 0), "number"),
-                 (" mean ", "label"), (number_text(speed(answer), 0), "number")],
-                [(f"{answer.tokens}", "number"), (" tokens ", "label"),
-                 (f"{len(answer.rounds)}", "number"),
-                 (" round" if len(answer.rounds) == 1 else " rounds", "label")],
-                [(f"{round_.ms.total:.0f} ms" if round_.ms.total else time_text(round_.ms), "number")],
+                [("round ", "label"), *_amount(counted(round_.acceptance_length, "token"))],
+                [*_amount(f"{number_text(round_speed(round_), 0)} tok/s")],
+                [*_amount(f"{round_.ms.total:.0f} ms" if round_.ms.total else time_text(round_.ms))],
+                [(" run ", "label"), *_amount(f"{mean_length(answer):.2f} a round")],
+                [*_amount(f"{number_text(speed(answer), 0)} tok/s")],
+                [*_amount(counted(len(answer.rounds), "round"))],
             ]  # fmt: skip
             if round_.ms.divided:
                 parts.append(
@@ -107,9 +107,9 @@ class Stats(Lines):
 
     def _table(self) -> list[list[Span]]:
         answer = self._numbers.answer if self._numbers else None
-        count = f"{tokens_text(answer)}, {rounds_text(answer)}" if answer else ""
+        count = counts_text(answer) if answer else ""
         rows = [
-            (("acceptance length", "–", "–")),
+            (LENGTH_LABEL, "–", "–"),
             ("tokens per second", "–", "–"),
             ("milliseconds", "–", "–"),
         ]
@@ -117,10 +117,10 @@ class Stats(Lines):
             index = self._numbers.index
             round_ = answer.rounds[index]
             rows = [
-                ("acceptance length", str(round_.acceptance_length), f"{mean_length(answer):.2f}"),
+                (LENGTH_LABEL, str(round_.acceptance_length), f"{mean_length(answer):.2f}"),
                 (
-                    SPEED_LABEL,
-                    number_text(answer.recent_tokens_per_second(index), 1),
+                    "tokens per second",
+                    number_text(round_speed(round_), 1),
                     number_text(speed(answer), 1),
                 ),
                 (
@@ -130,7 +130,7 @@ class Stats(Lines):
                 ),
             ]
         elif answer is not None and (answer.finished is not None or answer.pieces.count):
-            rows[0] = ("acceptance length", "–", mean_text(answer))
+            rows[0] = (LENGTH_LABEL, "–", mean_text(answer))
             rows[1] = ("tokens per second", "–", number_text(speed(answer), 1))
         heading: list[Span] = [
             (count.ljust(LABEL_CELLS), "label"),
@@ -214,11 +214,22 @@ def mean_text(answer: Answer) -> str:
     return mean if mean == UNKNOWN else f"{about(answer)}{mean}"
 
 
+def round_speed(round_: Round) -> float:
+    """Tokens per second of one round; 0 if that is unknown."""
+    return per_second(round_.acceptance_length, round_.ms.total)
+
+
 def speed(answer: Answer) -> float:
     """Tokens per second of the whole answer: the engine's own once it is over."""
     if answer.finished:
         return answer.finished.tokens_per_second
     return answer.pieces.tokens_per_second or answer.statistics.speed.mean
+
+
+def _amount(text: str) -> list[Span]:
+    """A number with its unit."""
+    number, _, unit = text.partition(" ")
+    return [(number, "number"), (f" {unit}", "label")]
 
 
 def _row(label: str, left: str, right: str) -> list[Span]:

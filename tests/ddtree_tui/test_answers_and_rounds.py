@@ -14,8 +14,7 @@ from ddtree_tui.session import Phase, Session
 from ddtree_tui.transcript_lines import ending
 from ddtree_tui.viewpoint import Viewpoint
 from ddtree_tui.vocabulary import SeenVocabulary
-from engine.events import Failed, Finished, Prefilled, Round, StageTimes, Tokens
-from engine.packed import PackedRounds
+from engine.events import Failed, Finished, Prefilled, Round, Tokens
 from engine.settings import DecodeSettings, Mode
 
 
@@ -49,22 +48,6 @@ def test_totals_are_the_engines(mode: Mode, thinking: bool) -> None:
     assert answer.text.answer == finished.text
     assert answer.text.thinking.strip("\r\n") == finished.thinking_text.strip("\r\n")
     assert bool(answer.text.thinking) == thinking
-
-
-def test_speed_now_looks_back_a_second() -> None:
-    session = play(conversation(1, rounds=3))
-    answer = session.answers[0]
-    slow = StageTimes(total=900.0)
-    fast = StageTimes(total=10.0)
-    import msgspec
-
-    round_ = answer.rounds[0]
-    answer.rounds = PackedRounds(
-        [msgspec.structs.replace(round_, ms=slow, acceptance_length=1) for _ in range(5)]
-        + [msgspec.structs.replace(round_, ms=fast, acceptance_length=10) for _ in range(100)]
-    )
-    assert answer.recent_tokens_per_second(1) == pytest.approx(2 / 1.8)
-    assert answer.recent_tokens_per_second(104) == pytest.approx(1000.0)
 
 
 def test_every_character_belongs_to_one_round() -> None:
