@@ -11,12 +11,12 @@ from rich.cells import get_character_cell_size
 
 from ddtree_tui.answer import Answer
 from ddtree_tui.answer_text import SECTIONS, Section
+from ddtree_tui.ending import ending
 from ddtree_tui.escape import escape
 from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.plural import counted
 from ddtree_tui.session import Session
-from ddtree_tui.totals import counts_text
-from ddtree_tui.unknown import source_text, speed_text
+from ddtree_tui.unknown import source_text
 from ddtree_tui.written_text import Writing, WrittenText, pending
 from engine.events import Source
 from engine.settings import Message
@@ -24,17 +24,6 @@ from engine.settings import Message
 GUTTERS = {"user": "❯ ", "system": "§ ", "thinking": "┆ ", "thinking-title": "┆ "}
 GUTTER = "  "
 LEAST_WIDTH = 6
-ENDINGS = {
-    "stop": "ended by itself",
-    "length": "cut at max-new-tokens",
-    "cancelled": "stopped",
-    "unknown": "why it ended is unknown",
-}
-UNANSWERED = {
-    "stop": "It wrote no answer: turn thinking off (F9), or ask again.",
-    "length": "It came to no answer: raise max new tokens (^G), or turn thinking off (F9).",
-}
-"""What to do about one that ended while thinking."""
 
 
 class Place(NamedTuple):
@@ -257,19 +246,3 @@ def imported_text(source: Source, answer: Answer) -> str:
         missing.append("the text")
     unknown = f" · {' and '.join(missing)} unknown" if missing else ""
     return f"{source_text(source, answer.loaded)}{unknown}"
-
-
-def ending(answer: Answer) -> str:
-    """How an answer ended, in a line; in another what to do about one that never was an answer."""
-    if answer.failed:
-        return f"✗ {escape(answer.failed.message)}"
-    if not answer.finished:
-        return ""
-    done = answer.finished
-    thinking = answer.text is not None and answer.text.section == "thinking"
-    how = f"{ENDINGS[done.reason]} while thinking" if thinking else ENDINGS[done.reason]
-    told = f"{how} · {counts_text(answer)} · {speed_text(done.tokens_per_second)}"
-    if answer.imported and done.ttft_s:
-        told += f" · first token after {done.ttft_s:.2f} s"
-    remedy = UNANSWERED.get(done.reason) if thinking else None
-    return f"{told}\n{remedy}" if remedy else told

@@ -10,6 +10,7 @@ from ddtree_tui.doctor.answers import answer_of, written_by
 from ddtree_tui.doctor.report import Report, make_report
 from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
 from ddtree_tui.doctor.ways import Way
+from ddtree_tui.ending import unanswered
 from ddtree_tui.export.run_events import run_events
 from ddtree_tui.rows import Row, wrapped
 from engine.diagnosis.ranking import diagnose
@@ -40,6 +41,7 @@ def report_of(answer: Answer) -> Report:
         loaded=answer.loaded,
         lines=[],
         answers=[one],
+        notices=[text for text in (unanswered(answer),) if text],
         with_text=True,
     )
 
@@ -69,6 +71,8 @@ def _rows(report: Report, width: int, awaited: str, how: str) -> Iterator[Row]:
         yield from wrapped("Nothing wrong is seen so far.", "text", width)
     else:
         yield from wrapped(report.verdict, "healthy" if report.healthy else "verdict", width)
+    for notice in report.notices:
+        yield from wrapped(notice, "warning", width)
     yield Row("", "text")
     for answer in report.answers:
         acceptance = f", acceptance length {answer.acceptance:.2f}" if answer.acceptance else ""
@@ -80,8 +84,6 @@ def _rows(report: Report, width: int, awaited: str, how: str) -> Iterator[Row]:
             yield from wrapped(layer, "text", width)
         if answer.own == "unchecked" and not awaited:
             yield from wrapped(how, "quiet", width)
-    for notice in report.notices:
-        yield from wrapped(notice, "warning", width)
     yield Row("", "text")
     for number, cause in enumerate(report.causes, 1):
         follows = f", follows from {cause.follows}" if cause.follows else ""

@@ -9,9 +9,9 @@ import pytest
 from make_recording import END_THINK, IM_END, VOCABULARY, Recording, conversation, loaded, spelled, token_id
 
 from ddtree_tui.answer_text import PREFILL, AnswerText
+from ddtree_tui.ending import ending
 from ddtree_tui.labels import Labels
 from ddtree_tui.session import Phase, Session
-from ddtree_tui.transcript_lines import ending
 from ddtree_tui.viewpoint import Viewpoint
 from ddtree_tui.vocabulary import SeenVocabulary
 from engine.events import Failed, Finished, Prefilled, Round, Tokens

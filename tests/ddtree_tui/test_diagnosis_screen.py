@@ -43,6 +43,19 @@ def sick(*, checked: bool = True) -> list[AnyEvent]:
     return [*events, *late]
 
 
+def test_an_answer_that_never_came_is_told_first() -> None:
+    session = Session()
+    settings = DecodeSettings(thinking=True)
+    for event in [
+        *Recording(1).start(),
+        *Recording(1).answer("hello", settings=settings, rounds=8, thinking_rounds=20),
+    ]:
+        session.apply(event)
+    rows = [row.text for row in rows_of(report_of(session.answers[0]), 100)]
+    assert rows[1] == "It wrote no answer: turn thinking off (F9), or ask again."
+    assert rows[0].startswith("Nothing wrong is seen")
+
+
 async def test_root_cause_comes_first_and_brackets_are_no_markup():
     async with replaying(sick(), size=(100, 40)) as play:
         await play.pilot.press("D")
