@@ -16,10 +16,10 @@ from ddtree_tui.inbox import Inbox
 from ddtree_tui.labels import Labels
 from ddtree_tui.noticed import told
 from ddtree_tui.options import GenerateOptions
-from ddtree_tui.plural import counted
 from ddtree_tui.signals import signals_to
 from ddtree_tui.standard_output import take_no_more
 from ddtree_tui.status_line import StatusLine
+from ddtree_tui.totals import finished_text
 from ddtree_tui.vocabulary import SeenVocabulary, begins_in_thinking
 from engine.commands import Cancel, Generate, Load, encode_command
 from engine.errors import EngineError
@@ -268,7 +268,7 @@ class _Status(StatusLine):
             return
         parts = [
             event.reason,
-            f"{counted(event.tokens, 'token')} in {counted(event.rounds, 'round')}",
+            finished_text(event),
             f"acceptance length {event.mean_acceptance_length:.2f}",
             f"{event.tokens_per_second:.1f} tokens/s",
             f"first token after {event.ttft_s:.2f} s",

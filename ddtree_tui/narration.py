@@ -10,7 +10,7 @@ from ddtree_tui.escape import decode_bytes, escape
 from ddtree_tui.noticed import told
 from ddtree_tui.plural import counted
 from ddtree_tui.session import Session
-from ddtree_tui.totals import counts_text
+from ddtree_tui.totals import counts_text, finished_text
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
 from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded, Loading, Prefilled, Round
 
@@ -96,7 +96,7 @@ class Narrator:
             yield f"Thinking: {escape(event.thinking_text.strip(), keep_newlines=True)}"
         yield f"Answer: {escape(event.text.strip(), keep_newlines=True)}"
         answer, mean = self._session.answer, f"{event.mean_acceptance_length:.2f}"
-        counts = f"{counted(event.tokens, 'token')} in {counted(event.rounds, 'round')}"
+        counts = finished_text(event)
         if answer is not None and answer.imported:
             counts, mean = counts_text(answer), number_text(event.mean_acceptance_length, 2)
         yield (

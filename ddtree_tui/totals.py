@@ -5,6 +5,7 @@ from __future__ import annotations
 from ddtree_tui.answer import Answer
 from ddtree_tui.plural import counted
 from ddtree_tui.unknown import UNKNOWN
+from engine.events import Finished
 
 MEANINGS = {
     "answer": "and only their totals are known",
@@ -27,9 +28,12 @@ def rounds_text(answer: Answer) -> str:
 def counts_text(answer: Answer) -> str:
     """How many tokens in how many rounds, as far as that is known."""
     rounds = rounds_text(answer)
-    if UNKNOWN in rounds:
+    if UNKNOWN in rounds or UNKNOWN in tokens_text(answer):
         return f"{tokens_text(answer)}, {rounds}"
-    return f"{tokens_text(answer)} in {rounds}{' with a draft' if _some_without_draft(answer) else ''}"
+    if _some_without_draft(answer):
+        return f"{tokens_text(answer)} in {rounds} with a draft"
+    committed = answer.statistics.acceptance.tokens if answer.rounds else answer.tokens
+    return in_rounds(answer.tokens, committed, rounds)
 
 
 def _some_without_draft(answer: Answer) -> bool:
@@ -38,6 +42,19 @@ def _some_without_draft(answer: Answer) -> bool:
     if done is None or source is None or source.system not in ("vllm", "openai") or done.counted == "shared":
         return False
     return 1 + round(done.rounds * done.mean_acceptance_length) < done.tokens
+
+
+def in_rounds(tokens: int, committed: int, rounds: str) -> str:
+    """Tokens of an answer, and how many of them ``rounds`` committed: one divided by the other is the mean.
+    The prefill's token is none of a round's."""
+    told = counted(tokens, "token")
+    return f"{told} in {rounds}" if committed in (0, tokens) else f"{told}, {committed} in {rounds}"
+
+
+def finished_text(event: Finished) -> str:
+    """The same of an answer of the engine, by its end alone."""
+    committed = round(event.mean_acceptance_length * event.rounds)
+    return in_rounds(event.tokens, committed, counted(event.rounds, "round"))
 
 
 def tokens_text(answer: Answer) -> str:
@@ -54,6 +71,8 @@ def about(answer: Answer) -> str:
 def totals_text(answer: Answer) -> str:
     """Rounds of which none is known, and what the numbers of them are."""
     done = answer.finished
+    if done is None and not answer.pieces.count:
+        return "no round yet"
     if done is None:
         return "its rounds are told at its end, or never"
     return f"{rounds_text(answer)}, {MEANINGS[done.counted]}" if done.rounds else rounds_text(answer)

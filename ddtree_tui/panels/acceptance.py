@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddtree_tui.graphics import Graphics
 from ddtree_tui.panels.panel import NOT_SAID, NOTHING_YET, Line, Panel, numbers, wrapped
+from ddtree_tui.plural import counted
 from ddtree_tui.statistics.report import Report
 from ddtree_tui.unknown import UNKNOWN
 
@@ -17,15 +18,16 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     if not report.rounds:
         return [NOTHING_YET]
     last = UNKNOWN if part.last is None else str(part.last)
-    pairs = [("last", last), ("mean", f"{part.mean:.2f}")]
-    lines = [numbers(pairs)]
+    first = numbers([("last", last), (f"mean of {counted(report.rounds, 'round')}", f"{part.mean:.2f}")])
+    lines = [first]
     if report.expected is not None:
         ratio = report.expected.realised / report.expected.expected
         expected = [
-            ("the drafter expected", f"{report.expected.expected:.2f}"),
+            ("drafter expected", f"{report.expected.expected:.2f}"),
             ("got", f"{report.expected.realised:.2f} ({ratio:.0%})"),
         ]
-        lines = wrapped([lines[0], numbers(expected)], width)
+        of = f" in {counted(report.expected.rounds, 'round')}", "label"
+        lines = wrapped([first, [*numbers(expected), of]], width)
     bins = min(max(LEAST_BINS, len(part.histogram) - 1), max(1, width // BIN_CELLS))
     counts = [float(n) for n in part.histogram[1 : bins + 1]]
     counts += [0.0] * (bins - len(counts))
@@ -52,10 +54,11 @@ PANEL = Panel(
     how="rounds that committed 1, 2, 3 … tokens; last one marked",
     help=(
         "The acceptance length of a round is the number of tokens it added to the text: the accepted draft "
-        "nodes and the target's own token after them. 'The drafter expected' is the sum of the path "
-        "probabilities of all nodes of the tree, plus one: what the mean would be if the drafter's "
-        "probabilities were true. Got less: the drafter is too sure of itself. Rounds that the end of the "
-        "text cut short do not count in the two."
+        "nodes and the target's own token after them. The first token of an answer comes with the prompt and "
+        "counts in no round. 'Drafter expected' is the sum of the path probabilities of all nodes of the "
+        "tree, plus one: what the mean would be if the drafter's probabilities were true. Got less: the "
+        "drafter is too sure of itself. Both are means of the same rounds: those that the end of the "
+        "text cut short do not count."
     ),
     draw=draw,
 )

@@ -20,7 +20,9 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     cells = CELLS if LABEL_CELLS + CELLS * depths <= width else NARROW_CELLS
     depths = min(depths, max(1, (width - LABEL_CELLS) // cells))
     rows = _used_rows(part)
-    lines: list[Line] = [[("spine: as long as the path is first choices", "label")]]
+    lines: list[Line] = [
+        [(f"spine: first choices all along ({graphics.always} always, {graphics.none} never)", "label")]
+    ]
     lines.append(_row("depth", list(range(1, depths + 1)), cells, "label"))
     lines += _map(part.spine, part.rows[:rows], depths, cells, graphics)
     if any(part.branches.tries):

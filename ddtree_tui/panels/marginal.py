@@ -18,8 +18,13 @@ def draw(report: Report, graphics: Graphics, width: int) -> list[Line]:
     lines = [_headline(part)] if part.smaller and part.smaller[0].budget == part.budget - LAST_NODES else []
     lines += _curve(part, graphics, width)
     changes: list[Line] = [
-        [("at ", "label"), (str(less.budget), "number"), (f" {_signed(less.change)}", "number")]
-        for less in part.smaller
+        [
+            ("at " if place else "tokens a round at ", "label"),
+            (str(less.budget), "number"),
+            ("" if place else " nodes", "label"),
+            (f" {_signed(less.change)}", "number"),
+        ]
+        for place, less in enumerate(part.smaller)
     ]
     return [*lines, *wrapped(changes, width)]
 
@@ -57,8 +62,8 @@ PANEL = Panel(
     help=(
         "Nodes join the tree best-first, so the tree of a smaller budget is the first nodes of the larger "
         "one, and what each round would have committed with it is known exactly: the accepted path up to "
-        "the first node beyond it, and the target's token there. 'At 48 -0.08' means that with 48 nodes "
-        "these same rounds would have committed 0.08 tokens less on average. Whether fewer nodes are "
+        "the first node beyond it, and the target's token there. 'At 48 nodes -0.08' means that with 48 "
+        "nodes these same rounds would have committed 0.08 tokens less on average. Whether fewer nodes are "
         "faster depends on what verifying them costs; a run with that budget would also begin its rounds "
         "at other places of the text."
     ),

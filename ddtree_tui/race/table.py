@@ -10,7 +10,7 @@ COLUMNS = (
     "lane",
     "tokens/s",
     "ratio",
-    "acceptance",
+    "tok/round",
     "rounds",
     "tokens",
     "decoding",

@@ -84,6 +84,17 @@ class SignTable(Lines):
             "below that, where answers were compared",
             tuple((LANE[state], meaning) for state, meaning in LANE_MEANINGS.items()),
         ),
+        (
+            "at the cursor in the tree: each model's best candidates for a place (setting detail)",
+            (("✓ ✗ ·", "what became of one that the tree has there; the number is its probability"),),
+        ),
+        (
+            "in the numbers",
+            (
+                ("✓ + ★", "acceptance length: the tokens that a round added, the bonus token included"),
+                (sign(FIRST), "the first token of an answer comes with the prompt, and counts in no round"),
+            ),
+        ),
         ("before tokens", tuple((sign(origin), origin_text(origin)) for origin in (3, BONUS, AR, FIRST))),
     )
 

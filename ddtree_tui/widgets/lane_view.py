@@ -80,7 +80,7 @@ def _numbers(standings: Standings, one: Standing, width: int) -> list[Span]:
     parts = [
         (f"{one.tokens_per_second:.0f}", " tok/s"),
         (f"{ratio:.2f}×" if ratio else "", ""),
-        (f"{one.acceptance_length:.2f}", " accepted"),
+        (f"{one.acceptance_length:.2f}", " a round"),
         (str(one.rounds), " round" if one.rounds == 1 else " rounds"),
         (str(one.tokens), " tokens"),
         (f"{one.seconds:.2f}", " s"),

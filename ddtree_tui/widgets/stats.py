@@ -20,6 +20,7 @@ from engine.events import Round
 LABEL_CELLS, NUMBER_CELLS = 31, 9
 BIN_CELLS = 2
 DEFAULT_BLOCK = 16
+NO_NUMBERS = "round –   run –"
 LENGTH_LABEL = "acceptance length (✓ + ★)"
 
 
@@ -73,7 +74,7 @@ class Stats(Lines):
 
     def _one_line(self, width: int) -> list[Span]:
         if self._numbers is None:
-            return [("round –   run –", "quiet")]
+            return [(NO_NUMBERS, "quiet")]
         answer, index = self._numbers.answer, self._numbers.index
         parts: list[list[Span]] = []
         if answer.rounds:
@@ -97,6 +98,8 @@ class Stats(Lines):
                 [("tok/s mean ", "label"), (number_text(speed(answer), 0), "number")],
                 [(tokens_text(answer), "number")],
             ]
+        if not parts:
+            return [(NO_NUMBERS, "quiet")]
         spans: list[Span] = []
         for part in parts:
             candidate = [*spans, *([("  ", "label")] if spans else []), *part]

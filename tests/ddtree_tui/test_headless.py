@@ -91,7 +91,7 @@ def test_the_answer_and_nothing_else_is_on_standard_output(generate):
     assert done.returncode == 0
     assert done.stdout == b"12 + 30 = 42.\n"
     summary = done.stderr.decode()
-    assert "7 tokens in 2 rounds" in summary
+    assert "7 tokens, 6 in 2 rounds" in summary
     assert "acceptance length 3.00" in summary
     assert "100.0 tokens/s" in summary
 
@@ -103,7 +103,7 @@ def test_quiet_is_quiet(generate):
 def test_what_detectors_noticed_is_told_at_the_end_in_a_line_each(generate):
     done = generate("noticed")
     lines = done.stderr.decode().splitlines()
-    assert "7 tokens in 2 rounds" in lines[-3]
+    assert "7 tokens, 6 in 2 rounds" in lines[-3]
     assert lines[-2].startswith("[note: quantised-target: the target is quantised")
     assert lines[-1].startswith("[defect: wrong-leaf, round 1: the state committed is that of another node")
     assert "\x1b" not in lines[-1]

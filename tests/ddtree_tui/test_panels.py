@@ -94,7 +94,10 @@ def test_acceptance_marks_the_last_round():
     expected = ExpectedPart(rounds=7, expected=4.0, realised=3.0)
     report = msgspec.structs.replace(FULL, acceptance=part, expected=expected)
     lines = text(acceptance.PANEL, report)
-    assert lines[0] == "last 2  mean 2.50  the drafter expected 4.00  got 3.00 (75%)"
+    assert lines[:2] == [
+        f"last 2  mean of {FULL.rounds} rounds 2.50",
+        "drafter expected 4.00  got 3.00 (75%) in 7 rounds",
+    ]
     assert lines[-2].split() == ["██", "██", "██"]
     assert lines[-1].split() == ["1", "2", "3", "4", "5", "6", "7", "8"]
     drawn = acceptance.draw(report, Graphics(), 70)
@@ -130,7 +133,7 @@ def test_hits_shade_and_number_each_cell():
     part = HitsPart(rows=rows, spine=spine, branches=branches, spine_at_same_depths=1.0)
     report = msgspec.structs.replace(FULL, hits=part)
     assert text(hits.PANEL, report) == [
-        "spine: as long as the path is first choices",
+        "spine: first choices all along (■ always, · never)",
         "depth     1   2",
         "    #0   90   ■",
         "    #1   10   ·",
@@ -184,7 +187,7 @@ def test_marginal_names_what_the_last_nodes_bought():
     assert lines[1].startswith(" 4.00 ")
     assert lines[4].startswith(" 1.00 ")
     assert lines[5].split() == ["0", "16", "32", "nodes"]
-    assert lines[6] == "at 16 -0.10  at 8 0.00"
+    assert lines[6] == "tokens a round at 16 nodes -0.10  at 8 0.00"
 
 
 def test_counts_in_three_cells():
