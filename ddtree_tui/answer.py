@@ -72,6 +72,11 @@ class Answer:
         return self.pieces.count > 0 and not self.rounds
 
     @property
+    def without_rounds(self) -> bool:
+        """Whether it is under way, or comes in pieces, and there is no round of it (yet)."""
+        return not self.rounds and (self.pieces.count > 0 or not self.over)
+
+    @property
     def wrong(self) -> bool:
         """Whether it is wrong on purpose."""
         return bool(self.alarm)

@@ -63,7 +63,7 @@ class DecodeDefaults(msgspec.Struct, frozen=True, kw_only=True):
     seed: Annotated[int, _says("of the sampling: the same seed gives the same text")] = _DECODE.seed
     max_new_tokens: Annotated[int, _says("end the answer there")] = _DECODE.max_new_tokens
     stop: Annotated[tuple[str, ...], _says("end the answer before any of these texts")] = _DECODE.stop
-    detail: Annotated[bool, _says("have the engine report both models' best candidates, for recordings")] = (
+    detail: Annotated[bool, _says("have rounds keep both models' best candidates, for details of a node")] = (
         _DECODE.detail
     )
     oracle: Annotated[

@@ -294,7 +294,10 @@ class PlaygroundApp(
         main.query_one(TopLine).show(first_line(controller))
         self._mark_state(main)
         main.query_one(RunView).show(
-            session, controller.viewpoint, controller.player, live=controller.playback is None
+            session,
+            controller.viewpoint,
+            controller.player,
+            detail=controller.settings.detail if controller.playback is None else None,
         )
         main.query_one(FindingLine).show(
             session.findings_of(controller.shown_answer), self.key_of("diagnose")

@@ -131,8 +131,8 @@ class SessionShowing(Showing):
     @property
     def shown_answer(self) -> Answer | None:
         """The answer that the shown round is of; the newest before the first round, and while one follows it
-        and it has none."""
+        and it has none yet."""
         index, newest = self.shown, self.session.answer
-        if self.viewpoint.following and newest is not None and newest.untold:
+        if self.viewpoint.following and newest is not None and newest.without_rounds:
             return newest
         return self.session.answer if index is None else self.session.rounds.place(index)[0]

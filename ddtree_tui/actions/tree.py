@@ -11,7 +11,12 @@ from ddtree_tui.widgets import tree_keys
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.tree_search import TreeSearch
+from engine.events import TOP_CANDIDATES
 
+NOW_KEPT = (
+    f"From now on rounds keep each model's {TOP_CANDIDATES} best candidates at every place, for the details "
+    "of a node. The setting detail turns that off."
+)
 KEYS = (
     Key(
         "tree.cursor",
@@ -48,6 +53,8 @@ KEYS = (
 
 
 class TreeActions(Actions):
+    _asked_for_candidates = False
+
     def action_tree_cursor(self) -> None:
         """Put the cursor where the accepted path ends, or take it out of the tree."""
         tree = self.query_one(DraftTreeView)
@@ -173,9 +180,12 @@ class TreeActions(Actions):
         self._inspected()
 
     def _inspected(self) -> None:
-        """With a cursor in the tree the rounds to come are decoded with details."""
+        """The first cursor has all rounds to come keep the candidates that are shown beside it."""
         controller = self.controller
-        wanted = self.options.decode.detail or self.query_one(DraftTreeView).look.cursor is not None
-        if controller.playback is None and controller.settings.detail != wanted:
-            self.attempt(lambda: controller.change(detail=wanted))
+        pointing = self.query_one(DraftTreeView).look.cursor is not None
+        if pointing and controller.playback is None and not self._asked_for_candidates:
+            self._asked_for_candidates = True
+            if not controller.settings.detail and controller.offers("detail"):
+                self.attempt(lambda: controller.change(detail=True))
+                self.notify(NOW_KEPT, markup=False, timeout=8)
         self.changed()

@@ -13,8 +13,9 @@ from ddtree_tui.unknown import UNKNOWN
 from ddtree_tui.widgets.painted import Lines, Span, spread
 from engine.events import UNKNOWN_ID
 
-NOT_RECORDED = "this round has no candidates; the next ones will"
-NOT_IN_RECORDING = "recorded without candidates (--detail has them)"
+COMING = "both models' best candidates: from the next round on"
+SWITCHED_OFF = "both models' best candidates: with the setting detail"
+NOT_IN_RECORDING = "both models' best candidates: recorded with --detail"
 NOT_TOLD = "the rest: unknown, whoever wrote it does not say"
 LEAST_COLUMN = 15
 """Cells of a list of candidates below which one list fewer is shown."""
@@ -40,18 +41,19 @@ class NodeDetail(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._facts: NodeFacts | None = None
-        self._live = True
+        self._unrecorded = ""
 
-    def show(self, facts: NodeFacts | None, live: bool) -> None:
-        """Take a place's facts. ``live``: rounds to come can be decoded with details."""
-        if (facts, live) != (self._facts, self._live):
-            self._facts, self._live = facts, live
+    def show(self, facts: NodeFacts | None, detail: bool | None) -> None:
+        """Take a place's facts. ``detail``: whether rounds to come have candidates; None of a recording."""
+        unrecorded = NOT_IN_RECORDING if detail is None else COMING if detail else SWITCHED_OFF
+        if (facts, unrecorded) != (self._facts, self._unrecorded):
+            self._facts, self._unrecorded = facts, unrecorded
             self.redraw()
 
     def draw(self, width: int, height: int) -> list[list[Span]]:
         if self._facts is None:
             return []
-        return detail_lines(self._facts, width, height, NOT_RECORDED if self._live else NOT_IN_RECORDING)
+        return detail_lines(self._facts, width, height, self._unrecorded)
 
 
 def detail_lines(facts: NodeFacts, width: int, height: int, unrecorded: str) -> list[list[Span]]:
@@ -122,7 +124,7 @@ def _id(token: int) -> str:
 def _lists(facts: NodeFacts, width: int, rows: int) -> list[list[Span]]:
     """Lists of candidates side by side, as many as fit, each under its title."""
     columns = [
-        ("drafter here" if facts.recorded else "drafter (tree)", facts.drafter),
+        ("drafter here" if facts.recorded else "in the tree", facts.drafter),
         ("target here", facts.target),
         ("target next", facts.after),
     ]

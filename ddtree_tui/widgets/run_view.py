@@ -55,11 +55,13 @@ class RunView(Vertical):
         yield DraftTreeView(id="tree")
         yield Timeline(id="timeline")
 
-    def show(self, session: Session, viewpoint: Viewpoint, player: RoundPlayer, *, live: bool) -> None:
-        """Paint the newest state. ``live``: there is an engine, not a recording."""
+    def show(
+        self, session: Session, viewpoint: Viewpoint, player: RoundPlayer, *, detail: bool | None
+    ) -> None:
+        """Paint the newest state. ``detail``: whether rounds to come have candidates; None of a recording."""
         count = len(session.rounds)
         index = viewpoint.index(count)
-        untold = told_in_totals(session) if viewpoint.following else None
+        untold = newest_without_rounds(session) if viewpoint.following else None
         answer, round_ = session.rounds[index] if index is not None and untold is None else (untold, None)
         shown_in_answer = index - answer.first_round if answer and round_ and index is not None else NO_ROUND
         tree = self.query_one(DraftTreeView)
@@ -70,7 +72,7 @@ class RunView(Vertical):
             labels = answer.labels if answer is not None else session.labels
             tree.show(DraftShape.of(round_) if round_ is not None else None, labels)
         self._show_token(answer, shown_in_answer)
-        self._show_detail(answer, shown_in_answer, live)
+        self._show_detail(answer, shown_in_answer, detail)
         self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
         overview = session.overview
         key = (count, index, len(overview.divergent), overview.lane.revision, id(overview))
@@ -102,7 +104,7 @@ class RunView(Vertical):
         shown = its_answer is answer and max(0, token.round) == shown_in_answer
         tree.point(place_of(token, tree.shape.round) if shown and tree.shape is not None else None)
 
-    def _show_detail(self, answer: Answer | None, shown_in_answer: int, live: bool) -> None:
+    def _show_detail(self, answer: Answer | None, shown_in_answer: int, detail: bool | None) -> None:
         """What the cursor in the tree is at, while there is one."""
         tree = self.query_one(DraftTreeView)
         shape, cursor = tree.shape, tree.look.cursor
@@ -119,7 +121,7 @@ class RunView(Vertical):
                 finished=answer.finished if last else None,
                 stop_ids=stop_ids,
             )
-        self.query_one(NodeDetail).show(facts, live)
+        self.query_one(NodeDetail).show(facts, detail)
 
     def _show_numbers(self, session: Session, answer: Answer | None, shown_in_answer: int) -> None:
         block = session.loaded.block_size if session.loaded else None
@@ -127,13 +129,13 @@ class RunView(Vertical):
         self.query_one(Stats).show(numbers)
 
 
-def told_in_totals(session: Session) -> Answer | None:
-    """The newest answer, if it is of another program and no round of it is known, only what all came to, or
-    how its text comes."""
+def newest_without_rounds(session: Session) -> Answer | None:
+    """The newest answer, if it is under way and waits for its first round, or is of another program and no
+    round of it is known, only what all came to, or how its text comes."""
     answer = session.answer
     if answer is None or answer.rounds:
         return None
-    return answer if answer.untold or (answer.finished and answer.finished.rounds) else None
+    return answer if answer.without_rounds or (answer.finished and answer.finished.rounds) else None
 
 
 def place_of(token: Written, round_: Round) -> int | None:

@@ -100,7 +100,7 @@ async def test_every_size_shows_the_numbers_of_a_run(state: Path, size: tuple[in
         screen = await runs_screen(play)
         (run,) = screen._listed
         text = play.text()
-        for shown in (f"{run.mean:.2f}", str(run.tokens), "tree 64", "what is it what is it", "accept"):
+        for shown in (f"{run.mean:.2f}", str(run.tokens), "tree 64", "what is it what is it", "a round"):
             assert shown in text
         line = next(line for line in text.split("\n") if "what is it" in line)
         assert ("demo" in line) == (size[0] > 80)

@@ -18,7 +18,7 @@ from ddtree_tui.glyphs import State
 from ddtree_tui.labels import Labels
 from ddtree_tui.node_facts import NodeFacts, facts_of
 from ddtree_tui.vocabulary import SeenVocabulary
-from ddtree_tui.widgets.node_detail import NOT_RECORDED, detail_lines
+from ddtree_tui.widgets.node_detail import COMING, detail_lines
 from engine.events import Candidates, Finished, Miss, Round, Tokens
 from engine.settings import DecodeSettings
 
@@ -124,7 +124,7 @@ def test_the_pane_keeps_its_bounds(
     place = data.draw(st.sampled_from([ROOT, *shape.subtree(ROOT)]))
     found = facts_of(shape, place, vocabulary, Labels(vocabulary))
     assert found.recorded == detail
-    lines = detail_lines(found, width, height, NOT_RECORDED)
+    lines = detail_lines(found, width, height, COMING)
     assert 1 <= len(lines) <= height
     for line in lines:
         assert sum(cell_len(text) for text, _ in line) <= width
@@ -133,6 +133,6 @@ def test_the_pane_keeps_its_bounds(
     if height >= 12 and width >= 50:
         assert f"id {found.token}" in text
         assert found.why[:20] in text
-        assert (NOT_RECORDED in text) == (not detail and width >= len(NOT_RECORDED))
+        assert (COMING in text) == (not detail and width >= len(COMING))
         if detail and place != ROOT:
             assert "target here" in text

@@ -239,6 +239,24 @@ async def test_every_round_is_held() -> None:
         await play.until(lambda: not play.controller.busy)
 
 
+async def test_a_held_answer_shows_no_round_of_the_one_before() -> None:
+    async with playing(rounds=5, rounds_per_second=100) as play:
+        await ask(play)
+        await play.until(lambda: not play.controller.busy)
+        await play.pilot.press("escape", "H", "i")
+        await play.until(lambda: "round 5 of 5" in play.part("#heading"))
+        await ask(play, "again")
+        await play.until(lambda: play.controller.session.answers[1].prefilled)
+        await play.until(lambda: "no round yet" in play.part("#heading"))
+        assert "✓" not in play.part("#tree")
+        assert "1 token in 0 rounds" in play.part("#stats")
+        assert play.controller.shown_answer is play.controller.session.answers[1]
+        await play.pilot.press("escape", "left")
+        await play.until(lambda: "round 4 of 5" in play.part("#heading"))
+        await play.pilot.press("space")
+        await play.until(lambda: "round 6 of 6" in play.part("#heading"))
+
+
 async def test_a_recording_is_held() -> None:
     async with replaying(conversation(1, rounds=40), at_once=False, stopped=True) as play:
         await play.pass_time(0.3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from make_recording import conversation
-from playing import Playing, playing, replaying
+from playing import Playing, ask, playing, replaying
 from rich.cells import cell_len
 from scripted_engine import ScriptedEngine
 
@@ -11,7 +11,7 @@ from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT
 from ddtree_tui.glyphs import State
 from ddtree_tui.session import Phase
 from ddtree_tui.widgets.draft_tree import DraftTreeView
-from ddtree_tui.widgets.node_detail import NOT_IN_RECORDING, NOT_RECORDED
+from ddtree_tui.widgets.node_detail import COMING, NOT_IN_RECORDING, SWITCHED_OFF
 from engine.commands import Cancel, Set
 from engine.events import AnyEvent
 
@@ -69,7 +69,7 @@ async def test_the_pane_tells_about_the_node_and_goes_with_the_cursor() -> None:
             assert "the target chose it" in text
             for title in ("drafter here", "target here", "target next"):
                 assert title in text
-            assert NOT_RECORDED not in text
+            assert COMING not in text
             assert "rounds by acceptance length" not in play.text()
             await play.pilot.press("left_square_bracket", "right_square_bracket")
             await play.settle()
@@ -175,14 +175,35 @@ async def test_a_cursor_asks_for_details_from_the_next_round_on() -> None:
         assert "target next" in play.part("#detail")
         await play.pilot.press("home")
         await play.settle()
-        assert NOT_RECORDED in play.part("#detail")
+        assert COMING in play.part("#detail")
         assert "Esc leave" in play.part("#keys")
         await play.pilot.press("escape")  # leaves the tree and does not stop the run
         assert not engine.sent_of(Cancel)
-        assert engine.sent_of(Set)[-1] == Set(settings={"detail": False})
+        assert len(engine.sent_of(Set)) == 1, "as promised, the rounds to come have them too"
         assert play.controller.busy
         await play.pilot.press("escape")
         assert engine.sent_of(Cancel)
+
+
+async def test_details_stay_on_for_the_next_prompt_and_can_be_turned_off() -> None:
+    async with playing(rounds=3) as play:
+        await ask(play)
+        await play.until(lambda: play.rounds == 3 and not play.controller.busy)
+        await play.pilot.press("escape", "c")
+        await play.settle()
+        assert COMING in play.part("#detail")
+        assert "From now on rounds keep each model's 8 best candidates" in " ".join(
+            one.message for one in play.app._notifications
+        )
+        await play.pilot.press("escape", "f3")
+        await ask(play, "again")
+        await play.until(lambda: play.rounds == 6 and not play.controller.busy)
+        assert play.controller.session.rounds[5][1].target_topk is not None
+        play.controller.change(detail=False)
+        await play.pilot.press("escape", "c", "home")
+        await play.settle()
+        assert SWITCHED_OFF in play.part("#detail")
+        assert not play.controller.settings.detail
 
 
 async def test_details_asked_for_on_the_command_line_stay_on() -> None:
@@ -391,4 +412,3 @@ async def test_a_cursor_outlives_the_conversation_and_can_still_be_left() -> Non
         tree.focus()
         await play.pilot.press("escape")
         assert tree.look.cursor is None
-        assert not play.controller.settings.detail
