@@ -24,14 +24,14 @@ COLUMNS = (
     ("mode", 9),
     ("prompt", 0),
     ("tokens", 7),
-    ("accept", 7),
+    ("a round", 7),
     ("tok/s", 7),
 )
 """Titles and cells. The prompt takes what is left; the model gives way first where that is little."""
 LEAST_PROMPT = 24
 ROOMY = 40
 """From so many cells for the prompt on, a note on how it was answered has room before it."""
-RIGHT = ("tokens", "accept", "tok/s")
+RIGHT = ("tokens", "a round", "tok/s")
 _DAY = 86_400.0
 
 
@@ -60,7 +60,7 @@ def row(run: RecordedRun, width: int, now: float) -> Text:
         "mode": run.name,
         "prompt": turns + note + escape(" ".join(run.prompt.split())),
         "tokens": str(run.tokens),
-        "accept": f"{run.mean:.2f}" if run.rounds else "–",
+        "a round": f"{run.mean:.2f}" if run.rounds else "–",
         "tok/s": f"{run.tokens_per_second:.1f}" if run.tokens_per_second is not None else "–",
     }
     return Text(_line(values, width), no_wrap=True)

@@ -104,10 +104,12 @@ class _LaneControl(Control):
 
 
 def _lane_pair(pair: Pair, context: int) -> Pair:
-    """The same weights with caches of their own, for ``context`` tokens."""
+    """The same weights with caches of their own, for ``context`` tokens. Budgets are learned together."""
     target = copy.copy(pair.target)
     target.context_length = context
-    return dataclasses.replace(pair, target=target)
+    lane = dataclasses.replace(pair, target=target)
+    lane.__dict__["auto_budget"] = pair.auto_budget
+    return lane
 
 
 def _contexts(pair: Pair, messages: Sequence[Message], lanes: Sequence[DecodeSettings]) -> list[int]:

@@ -49,8 +49,8 @@ class RaceScreen(LiveScreen[str]):
             "Above each text",
             (
                 "Speed and time are of the lane's own rounds; what the others take meanwhile is not in "
-                "them. The ratio is against ar, or the first lane. Accepted is the mean number of tokens a "
-                "round commits. The bars show how many tokens there are, on one scale."
+                "them. The ratio is against ar, or the first lane. Then the mean number of tokens that a "
+                "round adds. The bars show how many tokens there are, on one scale."
             ),
         ),
         (

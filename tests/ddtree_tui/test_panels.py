@@ -123,7 +123,7 @@ def test_time_shows_the_floor_where_there_is_one():
     bar = lines[0]
     assert len(bar) == 70
     verify = next(stage.share for stage in FULL.stages if stage.name == "verify")
-    assert bar.count("▒") == pytest.approx(70 * verify, abs=1)
+    assert bar.count("█") == pytest.approx(70 * verify, abs=1)
 
 
 def test_hits_shade_and_number_each_cell():

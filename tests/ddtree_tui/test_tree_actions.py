@@ -195,7 +195,7 @@ async def test_details_stay_on_for_the_next_prompt_and_can_be_turned_off() -> No
         assert "From now on rounds keep each model's 8 best candidates" in " ".join(
             one.message for one in play.app._notifications
         )
-        await play.pilot.press("escape", "f3")
+        await play.pilot.press("escape", "i")
         await ask(play, "again")
         await play.until(lambda: play.rounds == 6 and not play.controller.busy)
         assert play.controller.session.rounds[5][1].target_topk is not None

@@ -60,8 +60,49 @@ def test_expected_tokens_are_the_sums_of_path_probabilities() -> None:
     assert auto.tokens(0) == pytest.approx(1 + 2 * 0.5, rel=0.05)
     assert auto.tokens(1) == pytest.approx(1 + 2 * 0.75, rel=0.05)
     assert auto.tokens(2) == pytest.approx(1 + 2 * 1.25, rel=0.05)
-    # Never reached: as if it gained what the last one did.
-    assert auto.tokens(3) == pytest.approx(1 + 2 * 1.75, rel=0.05)
+    # Never reached: as if its nodes were as probable as the last ones.
+    assert auto.tokens(3) == pytest.approx(1 + 2 * 2.25, rel=0.05)
+
+
+def test_small_trees_tell_when_larger_ones_are_worthwhile() -> None:
+    auto = AutoBudget(levels=(4, 8, 16))
+    for _ in range(40):  # paths are half as likely after every node: what they gain is foreseen exactly
+        auto.learn(round_of(8, 1.0, accepted=1, chances=(0.5,) * 8))
+    foreseen = auto.tokens(2)
+    auto.learn(round_of(16, 1.0, accepted=1, chances=(0.5,) * 16))
+    assert auto.tokens(2) == pytest.approx(foreseen, rel=1e-3)
+    for _ in range(40):
+        auto.learn(round_of(8, 1.0, accepted=8, chances=(1.0,) * 8))
+    assert auto.tokens(1) == pytest.approx(9, rel=0.05)
+    assert auto.tokens(2) == pytest.approx(17, rel=0.05)
+
+
+def test_an_uncertain_beginning_does_not_hold_the_rest_back() -> None:
+    """As on a CPU: a text that a drafter of 15 positions knows well, but for its first rounds."""
+    auto = AutoBudget()
+    tokens, ms = 0, 0.0
+    budgets = []
+    for number in range(24):
+        budget = auto.choose(256)
+        sure = 0.5 if number < 2 else 0.99
+        depth = min(budget, 15)
+        chances = (*[sure] * depth, *[0.01 * sure] * (budget - depth))
+        accepted = 1 if number < 2 else depth
+        event = round_of(budget, 125.0 + 3 * budget, accepted=accepted, chances=chances)
+        auto.learn(event)
+        tokens += event.acceptance_length
+        ms += event.ms.total
+        budgets.append(budget)
+    assert budgets[-10:] == [16] * 10
+    always = (2 * 2 + 22 * 16) / (24 * (125.0 + 3 * 16))
+    assert tokens / ms > 0.75 * always, budgets
+
+
+def test_levels_that_cannot_be_faster_are_not_tried() -> None:
+    auto = AutoBudget()
+    # 8 and 16 nodes tell what a node costs: 4 cannot be fast enough, with half the tokens at best.
+    chosen = settle(auto, lambda budget: 100.0 + budget, 60)
+    assert 4 not in chosen
 
 
 def test_flat_costs_lead_to_large_trees() -> None:
