@@ -85,7 +85,11 @@ class Narrator:
         told = f"Round {event.index + 1}: {counted(event.acceptance_length, 'token')}, “{escape(written)}”."
         if event.mode == "ar" or not event.tree_known:
             return told
-        told += f" {len(event.accepted)} of {counted(len(event.nodes.ids), 'drafted node')} accepted."
+        told += f" {len(event.accepted)} of {counted(len(event.nodes.ids), 'drafted node')} accepted"
+        if event.bonus_id is None:
+            told += "; the answer ends there."
+        else:
+            told += f", then the target's own {escape(self._spell(event.bonus_id))}."
         if event.miss is not None and not event.miss.beyond:
             missed = escape(decode_bytes(self._bytes(event.miss.id)))
             told += f" Near miss: “{missed}” was the drafter's choice #{event.miss.rank}."

@@ -6,6 +6,7 @@ import queue
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
@@ -15,6 +16,7 @@ from ddtree_tui.config_file import parsed
 from ddtree_tui.controller import Controller
 from ddtree_tui.escape import escape
 from ddtree_tui.narration import Narrator
+from ddtree_tui.plural import counted
 from ddtree_tui.race.report import race_text
 from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import SETTINGS, Since, shown
@@ -24,7 +26,7 @@ from engine.events import AnyEvent, Failed
 TICK_SECONDS = 0.05
 COMMANDS = {
     "/help": "these commands",
-    "/stop": "stop the run; Ctrl-C does too",
+    "/stop": "stop the run, and take back prompts that wait; Ctrl-C does too",
     "/pause": "hold the run between two rounds",
     "/go": "let it go on",
     "/step": "decode one round",
@@ -48,6 +50,8 @@ class PlainLog:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._narrator = Narrator(controller.session)
         self._at_end = False
+        self._prompts: deque[str] = deque()
+        """Those that wait for the end of the run under way."""
         controller.listener = self._heard
 
     def run(self, prompt: str | None, problems: Iterable[str]) -> int:
@@ -65,8 +69,7 @@ class PlainLog:
             except KeyboardInterrupt:
                 if not self._controller.busy:
                     return exit_codes.interrupted(2)
-                self._controller.stop()
-                self._say("Stopping.")
+                self._stop()
 
     def _turn(self) -> bool:
         """Take in a line, then what the engine has reported; False at the end."""
@@ -91,8 +94,11 @@ class PlainLog:
                 self._say("/restart starts the engine anew.")
         while controller.notices:
             self._say(f"Notice: {controller.notices.pop(0)}")
+        if self._prompts and not controller.busy:
+            self._ask(self._prompts.popleft())
         loading = controller.session.phase is Phase.LOADING and controller.waiting is not None
-        return not self._at_end or controller.busy or loading or controller.expects
+        under_way = controller.busy or loading or controller.expects or bool(self._prompts)
+        return not self._at_end or under_way
 
     def _read_all(self) -> None:
         while line := self._read():
@@ -106,9 +112,16 @@ class PlainLog:
 
     def _ask(self, prompt: str) -> None:
         if self._controller.busy:
-            self._say("A run is under way: /stop stops it.")
+            self._prompts.append(prompt)
+            self._say("A run is under way: the prompt waits for its end. /stop takes it back, too.")
         elif self._controller.submit(prompt) and self._controller.waiting is not None:
             self._say("The prompt waits for the models.")
+
+    def _stop(self) -> None:
+        waited = len(self._prompts)
+        self._prompts.clear()
+        self._controller.stop()
+        self._say("Stopping." + (f" Taken back: {counted(waited, 'prompt')}." if waited else ""))
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
@@ -118,7 +131,7 @@ class PlainLog:
                 for command, what in COMMANDS.items():
                     self._say(f"{command}: {what}")
             case "/stop":
-                controller.stop()
+                self._stop()
             case "/pause" | "/go":
                 if controller.session.running and controller.paused == (name == "/go"):
                     controller.toggle_pause(time.monotonic())

@@ -96,9 +96,18 @@ def test_pause_step_and_stop() -> None:
     assert paused[1] == paused[0] + 1
     assert "Paused." in said
     assert "Not paused." in said
-    assert "A run is under way: /stop stops it." in said
+    assert "A run is under way: the prompt waits for its end." in said
+    assert "Stopping. Taken back: 1 prompt." in said
+    assert len(controller.session.answers) == 1
     assert "It was stopped" in said
     assert controller.session.answers[0].finished is not None
+
+
+def test_a_prompt_typed_during_a_run_is_answered_behind_it() -> None:
+    said, controller, _ = talk("hello", "again", idle, rounds=5)
+    assert [answer.prompt for answer in controller.session.answers] == ["hello", "again"]
+    assert all(answer.finished is not None for answer in controller.session.answers)
+    assert "accepted, then the target's own “" in said
 
 
 def test_settings_are_shown_and_changed() -> None:
