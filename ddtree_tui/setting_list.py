@@ -159,6 +159,13 @@ def nudged(setting: Setting, value: Any, by: int, limits: Limits) -> Any:
     return turned(setting, value, by, limits)
 
 
+def about(setting: Setting, limits: Limits) -> str:
+    """What it means, and its values where that does not name them."""
+    choices = limits.modes if setting.name == "mode" else setting.field.choices
+    named = all(choice in setting.field.help for choice in choices)
+    return setting.field.help if named else f"{setting.field.help} ({', '.join(choices)})"
+
+
 def shown(setting: Setting, value: Any, limits: Limits | None = None) -> str:
     """A value as it is shown."""
     if value is None:

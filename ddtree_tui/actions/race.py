@@ -23,6 +23,24 @@ KEYS = (
     ),
 )
 OTHERS = "others"
+EXPLANATION = (
+    (
+        "A race",
+        (
+            "The prompt is decoded in several ways at once, the lanes, and their speeds and texts are "
+            "compared. What a lane does not say is as in the settings; the conversation so far is no part "
+            "of it."
+        ),
+    ),
+    (
+        "Lanes",
+        (
+            "ar: no drafting, one token a round; the others are compared with it. chain: the drafter's first "
+            "choices alone. tree:64: a draft tree of 64 nodes. tree:auto: the budget of every round is "
+            "chosen for speed. +thinking and -thinking behind a lane have it think first, or not."
+        ),
+    ),
+)
 
 
 class RaceActions(Actions):
@@ -52,7 +70,8 @@ class RaceActions(Actions):
             elif name is not None:
                 self.attempt(lambda: self._race(prompt, read_lanes(name, self.controller.settings)))
 
-        self.push_screen(PickScreen(f"Race: {fit(' '.join(prompt.split()), 60)}", choices), chosen)
+        title = f"Race: {fit(' '.join(prompt.split()), 60)}"
+        self.push_screen(PickScreen(title, choices, EXPLANATION), chosen)
 
     def _prompt_to_race(self) -> str | None:
         """The prompt, if there is one and nothing is in its way; else the user is told what is."""

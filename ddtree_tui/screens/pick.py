@@ -14,6 +14,7 @@ from textual.widgets import OptionList, Static
 
 from ddtree_tui.escape import escape
 from ddtree_tui.screens.dialog import Overlay
+from ddtree_tui.screens.explanation import ExplanationScreen
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,10 @@ class Choice:
 class PickScreen(Overlay[str]):
     """Dismissed with the value of the choice. Enter or its letter picks one; Escape none."""
 
-    BINDINGS = [Binding("escape", "dismiss", "Close")]
+    BINDINGS = [
+        Binding("escape", "dismiss", "Close"),
+        Binding("f1", "explain", "What this is about", priority=True),
+    ]
     DEFAULT_CSS = """
     PickScreen {
         #pick {
@@ -37,6 +41,7 @@ class PickScreen(Overlay[str]):
             padding: 1 2; background: $surface; border-left: thick $shown;
         }
         #pick-title { text-style: bold; margin: 0 1 1 1; width: 1fr; height: auto; }
+        #pick-keys { color: $faint; margin: 1 1 0 1; height: 1; }
         OptionList {
             height: auto; border: none; background: $surface; padding: 0;
             text-wrap: nowrap; text-overflow: ellipsis;
@@ -45,10 +50,13 @@ class PickScreen(Overlay[str]):
     }
     """
 
-    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+    def __init__(
+        self, title: str, choices: Sequence[Choice], explanation: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__()
         self._title = title
         self._choices = choices
+        self._explanation = explanation
 
     def compose(self) -> ComposeResult:
         """Title, and a line for each choice."""
@@ -64,6 +72,14 @@ class PickScreen(Overlay[str]):
                 ),
                 markup=False,
             )
+            if self._explanation:
+                yield Static("F1 explain   Esc close", id="pick-keys", markup=False)
+
+    def action_explain(self) -> None:
+        """In paragraphs, if there are any."""
+        if self._explanation:
+            plain = self.app.has_class("-ascii")
+            self.app.push_screen(ExplanationScreen(self._explanation, plain=plain))
 
     def on_key(self, event: events.Key) -> None:
         for choice in self._choices:

@@ -21,11 +21,40 @@ from ddtree_tui.runs_folder import RecordedRun, recorded_runs
 from ddtree_tui.runs_list import heading, matching, row
 from ddtree_tui.screens.confirm import ConfirmScreen
 from ddtree_tui.screens.dialog import Overlay
+from ddtree_tui.screens.explanation import ExplanationScreen
 
 FIRST_BATCH, BATCH = 50, 1000
 """Runs that come into the list together: a screen full at once, then many."""
 MOST_LINES = 400
 """Beyond, one searches."""
+
+EXPLANATION = (
+    (
+        "Recorded runs",
+        (
+            "Every answer and every race of the app is recorded, unless it was started with --no-record; the "
+            "oldest go when they take too much room. Enter replays one, also while a run goes on."
+        ),
+    ),
+    (
+        "mode",
+        (
+            "As the run began: mode and budget can change between two rounds, and each round says its own. "
+            "Of a race: how many lanes."
+        ),
+    ),
+    (
+        "tokens, a round, tok/s",
+        (
+            "Of all its answers: tokens written, the mean acceptance length of rounds, and tokens per second "
+            "inside rounds."
+        ),
+    ),
+    (
+        "Search",
+        "Runs are listed that have every word typed: in the prompt, the model, the mode, or the day.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +76,7 @@ class RunsScreen(Overlay[Chosen]):
         Binding("pagedown", "list('page_down')", show=False, priority=True),
         Binding("ctrl+s", "choose('export')", "Export", priority=True),
         Binding("delete,ctrl+d", "delete", "Delete", priority=True),
+        Binding("f1", "explain", "How to read this", priority=True),
     ]
     DEFAULT_CSS = """
     RunsScreen {
@@ -83,7 +113,9 @@ class RunsScreen(Overlay[Chosen]):
             yield Static("", id="runs-heading", markup=False)
             yield OptionList(markup=False, id="runs-list")
             yield Static("", id="runs-prompt", markup=False)
-            yield Static("Enter replay   ^S export   Del delete   Esc close", id="runs-keys", markup=False)
+            yield Static(
+                "Enter replay   ^S export   Del delete   F1 explain   Esc close", id="runs-keys", markup=False
+            )
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False  # the arrows reach it from the search
@@ -178,6 +210,10 @@ class RunsScreen(Overlay[Chosen]):
         """Close with the run under the cursor."""
         if (run := self.run) is not None:
             self.dismiss(Chosen(action, run))
+
+    def action_explain(self) -> None:
+        """What the columns say."""
+        self.app.push_screen(ExplanationScreen(EXPLANATION, plain=self.app.has_class("-ascii")))
 
     def action_delete(self) -> None:
         """Delete the run under the cursor, if the user is sure."""

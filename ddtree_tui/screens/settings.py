@@ -16,13 +16,14 @@ from textual.widgets import Input, Static
 from ddtree_tui.config_file import parsed
 from ddtree_tui.escape import escape
 from ddtree_tui.keys import in_words
+from ddtree_tui.screens.explanation import ExplanationScreen
 from ddtree_tui.screens.sized import Sized
-from ddtree_tui.setting_list import SETTINGS, Limits, Setting, nudged, setting, turned
+from ddtree_tui.setting_list import SETTINGS, Limits, Setting, about, nudged, setting, turned
 from ddtree_tui.widgets.setting_row import SettingRow, SettingValue
 from engine.errors import EngineError
 
-KEYS_HELP = "↑ ↓ choose  ← → turn  Shift+← → by one  Enter {}  {}Esc back"
-RELOAD = "r reload models  "
+KEYS_HELP = "↑ ↓ choose  ← → turn  Shift+← → by one  Enter {}  {}F1 all  Esc back"
+RELOAD = "r reload  "
 PICKED = ("model", "drafter")
 
 
@@ -66,6 +67,7 @@ class SettingsScreen(Sized, Screen[None]):
         Binding("home", "to(0)", show=False),
         Binding("end", "to(-1)", show=False),
         Binding("r", "reload", "Reload the models"),
+        Binding("f1", "explain", "What all settings mean"),
     ]
     AUTO_FOCUS = "SettingValue"
     DEFAULT_CSS = """
@@ -134,11 +136,9 @@ class SettingsScreen(Sized, Screen[None]):
         if wrong is not None:
             box.update(escape(f"{wrong.message} {wrong.hint}"))
             return
-        choices = self._store.limits.modes if setting.name == "mode" else setting.field.choices
         pending = "Changed: r loads the models anew. " if setting.name in self._store.pending else ""
-        options = f" ({', '.join(choices)})" if choices else ""
-        about = f"{setting.field.help}{options}"
-        box.update(escape(f"{setting.title}, {self._store.since(setting)}: {about}. {pending}"))
+        told = about(setting, self._store.limits)
+        box.update(escape(f"{setting.title}, {self._store.since(setting)}: {told}. {pending}"))
 
     # What the user does
 
@@ -193,6 +193,14 @@ class SettingsScreen(Sized, Screen[None]):
     def action_reload(self) -> None:
         """Load the models anew, after a question."""
         self._store.reload()
+
+    def action_explain(self) -> None:
+        """What all settings mean."""
+        shown = [value.setting for value in self.query(SettingValue)]
+        parts = [
+            (f"{one.title}, {self._store.since(one)}", f"{about(one, self._store.limits)}.") for one in shown
+        ]
+        self.app.push_screen(ExplanationScreen(parts, plain=self.app.has_class("-ascii")))
 
     def focus_on(self, name: str) -> None:
         """Go to a setting."""

@@ -106,6 +106,16 @@ async def test_every_size_shows_the_numbers_of_a_run(state: Path, size: tuple[in
         assert ("demo" in line) == (size[0] > 80)
 
 
+async def test_the_list_is_explained(state: Path) -> None:
+    recorded(state, "what is it")
+    async with playing() as play:
+        screen = await runs_screen(play)
+        await play.pilot.press("f1")
+        await play.until(lambda: "As the run began" in play.text())
+        await play.pilot.press("escape")
+        await play.until(lambda: play.app.screen is screen)
+
+
 async def test_an_empty_list_says_where_it_looks(state: Path) -> None:
     async with playing() as play:
         await runs_screen(play)

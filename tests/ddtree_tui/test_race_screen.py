@@ -233,6 +233,18 @@ async def test_a_recording_is_not_raced() -> None:
         assert play.told == ["A recording has no models to race."]
 
 
+async def test_the_menu_of_a_race_is_explained() -> None:
+    async with playing() as play:
+        await play.until(lambda: play.controller.session.loaded)
+        await play.type("hello")
+        await play.pilot.press("f10")
+        await play.until(lambda: "F1 explain" in play.text())
+        await play.pilot.press("f1")
+        await play.until(lambda: "tree:auto: the budget of every round" in play.text())
+        await play.pilot.press("escape")
+        await play.until(lambda: "F1 explain" in play.text())
+
+
 async def test_a_refused_race_says_why() -> None:
     async with playing() as play:
         await start(play, "fail")

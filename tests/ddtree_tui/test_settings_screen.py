@@ -19,7 +19,7 @@ from ddtree_tui.screens.picker import PickerScreen
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.screens.settings import PICKED, SettingsScreen
 from ddtree_tui.session import Phase
-from ddtree_tui.setting_list import SETTINGS, Since
+from ddtree_tui.setting_list import SETTINGS, Limits, Since, about, setting
 from ddtree_tui.widgets.setting_row import SettingValue
 from engine.commands import Set
 from engine.events import Failed, Loaded
@@ -49,6 +49,23 @@ async def give(play: Playing, name: str, text: str) -> None:
 
 def said(play: Playing) -> str:
     return str(play.app.screen.query_one("#settings-help").render())
+
+
+async def test_all_settings_are_explained_together() -> None:
+    async with playing() as play:
+        await play.until(lambda: play.controller.session.phase is Phase.READY)
+        await opened(play)
+        await play.pilot.press("f1")
+        await play.until(lambda: "oracle, from the next run" in play.text().replace("  ", " "))
+        assert setting("block_size").field.help in " ".join(play.text().split())
+        await play.pilot.press("escape")
+        await play.until(lambda: isinstance(play.app.screen, SettingsScreen))
+
+
+def test_values_are_listed_where_the_help_does_not_name_them() -> None:
+    assert about(setting("mode"), Limits()).count("chain") == 1
+    assert about(setting("verify"), Limits()).count("naive") == 1
+    assert about(setting("oracle"), Limits()).endswith("(off, sample, full)")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
