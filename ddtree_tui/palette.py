@@ -20,7 +20,7 @@ def commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
     for key in app.all_keys():
         if key.title:
             keys = spelled(",".join(key.all_keys()))
-            help_ = _sentence(key.help) + (f"  ({keys})" if keys else "")
+            help_ = _sentence(_beyond(key.title, key.help)) + (f"  ({keys})" if keys else "")
             yield SystemCommand(key.title, help_, partial(app.run_action, key.action))
     yield SystemCommand("Copy the answer", "To the clipboard", app.action_copy_answer)
     if app.controller.playback is None:
@@ -50,6 +50,12 @@ def _run_commands(app: PlaygroundApp) -> Iterable[SystemCommand]:
         help_ = f"{', '.join(planted)}; from the next run on"
         yield SystemCommand("Remove the planted faults", help_, app.action_remove_faults)
     yield SystemCommand("Restart the engine", "End it and load the models anew", app.action_restart_engine)
+
+
+def _beyond(title: str, help_: str) -> str:
+    """What a key's help says that its title has not said."""
+    rest = help_[len(title) :] if help_.lower().startswith(title.lower()) else help_
+    return rest.lstrip(":;, ")
 
 
 def _sentence(text: str) -> str:

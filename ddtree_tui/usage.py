@@ -93,9 +93,18 @@ def refuse_unknown_options(argv: Sequence[str], parser: argparse.ArgumentParser)
             return
         name = argument.partition("=")[0]
         if argument.startswith("--") and name not in known:
-            close = difflib.get_close_matches(name, sorted(known), n=1)
+            close = difflib.get_close_matches(name, sorted(_of_command(argv, parser)), n=1)
             hint = f"Did you mean {close[0]}?" if close else "See ddtree-tui --help."
             raise EngineError("usage", f"There is no option {name}.", hint)
+
+
+def _of_command(argv: Sequence[str], parser: argparse.ArgumentParser) -> set[str]:
+    """The options of the command that is called."""
+    command = next((word for word in argv if word in COMMANDS), None)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and command is not None:
+            return set(option_names(action.choices[command]))
+    return {name for action in parser._actions for name in action.option_strings}
 
 
 def option_names(parser: argparse.ArgumentParser) -> list[str]:

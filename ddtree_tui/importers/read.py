@@ -42,7 +42,7 @@ def _read(data: bytes, source: str) -> Imported:
     if not start:
         raise refused("The file is empty.")
     if source == "reference" or (source == "auto" and start not in (b"{", b"[")):
-        return read_reference(_pickled(data))
+        return read_reference(_pickled(data) if source == "reference" else _maybe_pickled(data))
     values = read_json(data)
     first = values[0] if values else None
     if isinstance(first, Mapping) and "v" in first and "type" in first:
@@ -61,6 +61,26 @@ def _read(data: bytes, source: str) -> Imported:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, Mapping) and any(name in value for name in ("rounds", "answers", "parents"))
+
+
+def _maybe_pickled(data: bytes) -> Any:
+    """What is no JSON, and of which nobody has said that it is a pickle."""
+    try:
+        return _pickled(data)
+    except EngineError as error:
+        if not _is_text(data):
+            raise
+        raise refused(
+            "The file is a text, and no record of a run that is known.",
+            "docs/importing.md tells what can be imported.",
+        ) from error
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def _pickled(data: bytes) -> Any:

@@ -114,6 +114,7 @@ def test_no_setting_is_out_of_reach():
         (["--budget"], "--budget needs a value"),
         (["--buget", "64"], "Did you mean --budget?"),
         (["--bud", "64"], "There is no option --bud"),
+        (["bench", "--flor"], "Did you mean --floor?"),
         (["--temperature", "warm"], "temperature cannot be 'warm'"),
         (["--temperature", "nan"], "temperature cannot be nan"),
         (["--temperature", "-1"], "temperature cannot be -1"),

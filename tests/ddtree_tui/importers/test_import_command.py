@@ -19,12 +19,14 @@ from ddtree_tui.doctor.of_run import report_of
 from ddtree_tui.doctor.visit import Visit, open_trace
 from ddtree_tui.draft_shape import DraftShape
 from ddtree_tui.export.page import run_page
+from ddtree_tui.importers.read import read_import
 from ddtree_tui.narration import Narrator
 from ddtree_tui.node_facts import facts_of
 from ddtree_tui.session import Session
 from ddtree_tui.transcript_lines import TranscriptLines
 from ddtree_tui.widgets.node_detail import detail_lines
 from ddtree_tui.written_text import Writing
+from engine.errors import EngineError
 from engine.settings import LoadSettings
 from engine.trace import read_trace
 
@@ -111,6 +113,13 @@ def test_wrong_arguments_are_named(
 ) -> None:
     assert main(arguments) == code
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_text_is_called_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "q.txt"
+    path.write_text("What is 47 + 85?\n")
+    with pytest.raises(EngineError, match=r"q\.txt is a text, and no record of a run"):
+        read_import(path)
 
 
 def test_a_trace_of_ours_needs_no_import(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
