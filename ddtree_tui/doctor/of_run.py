@@ -12,7 +12,9 @@ from ddtree_tui.doctor.tables import evidence, layer_text, own_text, when
 from ddtree_tui.doctor.ways import Way
 from ddtree_tui.ending import unanswered
 from ddtree_tui.export.run_events import run_events
+from ddtree_tui.plural import counted
 from ddtree_tui.rows import Row, wrapped
+from ddtree_tui.totals import in_rounds
 from engine.diagnosis.ranking import diagnose
 from engine.settings import LoadSettings
 
@@ -76,9 +78,9 @@ def _rows(report: Report, width: int, awaited: str, how: str) -> Iterator[Row]:
     yield Row("", "text")
     for answer in report.answers:
         acceptance = f", acceptance length {answer.acceptance:.2f}" if answer.acceptance else ""
-        yield from wrapped(
-            f"{answer.name}: {answer.tokens} tokens in {answer.rounds} rounds{acceptance}", "text", width
-        )
+        committed = round((answer.acceptance or 0) * answer.rounds)
+        counts = in_rounds(answer.tokens, committed, counted(answer.rounds, "round"))
+        yield from wrapped(f"{answer.name}: {counts}{acceptance}", "text", width)
         yield from wrapped(f"against the target alone: {awaited or own_text(answer)}", "text", width)
         if layer := layer_text(answer):
             yield from wrapped(layer, "text", width)
