@@ -240,7 +240,7 @@ async def test_the_menu_of_a_race_is_explained() -> None:
         await play.pilot.press("f10")
         await play.until(lambda: "F1 explain" in play.text())
         await play.pilot.press("f1")
-        await play.until(lambda: "tree:auto: the budget of every round" in play.text())
+        await play.until(lambda: "tree:64: a draft tree of 64 nodes" in play.text())
         await play.pilot.press("escape")
         await play.until(lambda: "F1 explain" in play.text())
 

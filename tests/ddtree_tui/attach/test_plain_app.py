@@ -56,7 +56,7 @@ async def test_vllm_with_a_drafter_shows_chains() -> None:
         assert "F7 mode" not in keys
         text = await answered(play)
         assert "This is a complete list of the colours" in text
-        assert "64 tokens in 16 rounds" in text
+        assert "64 tokens, 63 in 16 rounds" in text
         assert "first token after" in text
         # Every round: three drafted tokens, all accepted, and the target's own; the last one is cut.
         assert "round 16 of 16   ✓ 3 of 3 accepted = 3 tokens · chain · time unknown" in text
