@@ -94,6 +94,8 @@ class DrafterChoice(Observer):
     def ending(self, output: list[int]) -> Iterator[Observation]:
         if self._rounds < ROUNDS or self._committed >= SUSPICIOUS * self._rounds:
             return
+        if any(finding.cause == "vocabulary" for finding in self._pair.findings or ()):
+            return  # in ids that mean other words no text is easy
         surprise, guessing = self._pair.drafter_surprise, log(self._pair.target.vocab_size)
         if surprise is not None and surprise > LOST * guessing:
             yield found(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.codec import Codec, EncodedPrompt
@@ -25,9 +27,17 @@ class _NextId(Codec):
     def token_bytes(self, token_id: int) -> bytes:
         return super().token_bytes(self._moved(token_id, -1))
 
+    @cached_property
+    def _words(self) -> list[int]:
+        """All but the control tokens, which may stand before the words or behind them."""
+        return [token_id for token_id in range(self.entries) if token_id not in self.special_ids]
+
     def _moved(self, token_id: int, by: int) -> int:
-        words = min(self.special_ids, default=self.entries)
-        return token_id if token_id >= words else (token_id + by) % words
+        words = self._words
+        place = bisect_left(words, token_id)
+        if place == len(words) or words[place] != token_id:
+            return token_id
+        return words[(place + by) % len(words)]
 
 
 def _move_ids(planting: Planting) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.codec import Codec, EncodedPrompt
 from engine.decode import generate
 from engine.errors import EngineError
 from engine.events import Finding, Prefilled
@@ -13,6 +14,7 @@ from engine.faults import drafter
 from engine.faults.catalogue import FAULTS
 from engine.faults.prompt import cut_otherwise
 from engine.faults.quantised import rounded_model
+from engine.faults.vocabulary import _NextId
 from engine.pair import Pair
 from engine.settings import Message
 
@@ -107,3 +109,25 @@ def test_nothing_is_found_without_a_fault(demo_pair: Pair) -> None:
             events += list(run)
     assert not [event for event in events if isinstance(event, Finding)]
     assert sum(isinstance(event, Prefilled) for event in events) == 4
+
+
+@pytest.mark.parametrize("special", [{0, 1, 5}, {7, 8, 9}])
+def test_words_move_wherever_the_control_tokens_stand(special: set[int]) -> None:
+    class Ten(Codec):
+        entries = 10  # type: ignore[assignment]
+        special_ids = frozenset(special)  # type: ignore[assignment]
+
+        def __init__(self) -> None:
+            pass
+
+        def encode_chat(self, *_: Any, **__: Any) -> EncodedPrompt:
+            return EncodedPrompt(ids=[*range(10)], text="", stable=0, in_thinking=False)
+
+        def token_bytes(self, token_id: int) -> bytes:
+            return bytes([token_id])
+
+    codec: Any = type("Moved", (_NextId, Ten), {})()
+    ids = codec.encode_chat([]).ids
+    assert sorted(ids) == [*range(10)]
+    assert [place for place, token_id in enumerate(ids) if place == token_id] == sorted(special)
+    assert [codec.token_bytes(token_id) for token_id in ids] == [bytes([number]) for number in range(10)]
