@@ -48,6 +48,7 @@ from ddtree_tui.first_line import first_line
 from ddtree_tui.hints import Situation, hints
 from ddtree_tui.keymap import laid_over, renamed
 from ddtree_tui.keys import Key, dialog_safe
+from ddtree_tui.later import later
 from ddtree_tui.options import AppOptions
 from ddtree_tui.palette import commands
 from ddtree_tui.problem import Problem
@@ -237,7 +238,7 @@ class PlaygroundApp(
                 self.pace.painted(now)
                 await self._paint_at_once()
         wait = max(self.pace.news_at(), now + self.pace.gap) - time.monotonic()
-        self.set_timer(max(0.001, wait), self._tick)
+        later(self, max(0.001, wait), self._tick)
 
     def _close_what_is_over(self) -> None:
         """An engine that answers again needs no decision."""
@@ -263,7 +264,7 @@ class PlaygroundApp(
         if wait <= 0:
             self.call_next(self._paint_for_user)
         else:
-            self.set_timer(wait, self._paint_for_user)
+            later(self, wait, self._paint_for_user)
 
     async def _paint_for_user(self) -> None:
         now = time.monotonic()

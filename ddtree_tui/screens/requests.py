@@ -18,6 +18,7 @@ from textual.widgets import OptionList, Static
 from ddtree_tui.attach.request_list import EVERYTHING, heading, in_order, row
 from ddtree_tui.attach.wire import Watched
 from ddtree_tui.escape import escape
+from ddtree_tui.later import later
 from ddtree_tui.plural import counted
 from ddtree_tui.screens.sized import Sized
 from engine.errors import EngineError
@@ -115,7 +116,7 @@ class RequestsScreen(Sized, ModalScreen[Picked]):
             self._list(in_order(found))
         for static in self.query("#requests-title").results(Static):
             static.update(title)
-        self.set_timer(REFRESH_SECONDS, self._ask)
+        later(self, REFRESH_SECONDS, self._ask)
 
     def on_resize(self) -> None:
         self._list([each for each in self._listed if each is not None])
