@@ -97,7 +97,7 @@ async def test_it_follows_the_run_and_asks_for_memory_after_it():
         await play.settle()
         assert "30 rounds" in play.text()
         answer = play.controller.session.answers[0]
-        assert f"mean {answer.statistics.acceptance.mean:.2f}" in play.text()
+        assert f"rounds {answer.statistics.acceptance.mean:.2f}" in play.text()
         assert len(play.engine.sent_of(MeasureMemory)) == 1
 
 
