@@ -34,7 +34,7 @@ LEGEND: tuple[tuple[State, str, str], ...] = (
     (State.ROOT, "root", "the last committed token; drafts grow from it"),
     (State.ACCEPTED, "accepted", "the target chose this drafted token: it is text now"),
     (State.BONUS, "bonus", "the target's own next token, committed behind the path"),
-    (State.NEAR_MISS, "near miss", "bonus token not drafted; #0 is the drafter's first choice"),
+    (State.NEAR_MISS, "near miss", "★ was on the drafter's list, at rank #, not in the tree"),
     (State.REJECTED, "rejected", "the target came this far and chose another token"),
     (State.NOT_REACHED, "not reached", "below a rejected token, or beyond the end of the answer"),
     (State.FOLDED, "folded", "+17 (p .03): 17 hidden nodes, to the drafter 3 % in all"),
@@ -55,7 +55,7 @@ DRAWING_MEANINGS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "in the tree",
         (
-            ("├ 4", "a branch that leaves its row at depth 4, the 4th drafted token"),
+            ("├─4─", "a branch that leaves its row at depth 4, the 4th drafted token"),
             (".71", "the drafter's probability of the token, given its depth"),
         ),
     ),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddtree_tui.draft_shape import NEAR_MISS, ROOT, DraftShape
+from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
 from ddtree_tui.tree_folds import Folds, Pruned, prune
 from ddtree_tui.tree_parts import (
     MAX_LABEL,
@@ -48,6 +48,18 @@ LEVELS = (
     Detail(4, True, Numbers.ALL, MAX_LABEL),
 )
 """What the user can ask for instead, however wide that gets."""
+TOLD = (
+    Detail(2, True, Numbers.P, MAX_LABEL),
+    Detail(2, True, Numbers.P, 12),
+    Detail(2, True, Numbers.NONE, MAX_LABEL),
+    Detail(1, True, Numbers.NONE, 12),
+    Detail(1, False, Numbers.NONE, 6),
+)
+"""Of an accepted path that is told in full above the tree, from rich to terse."""
+TOLD_LINES = 2
+ROWS_A_LINE = 6
+"""It takes a line for so many rows, up to the most."""
+PATH = "path  "
 
 
 def horizontal(
@@ -56,24 +68,40 @@ def horizontal(
     """Draw a round across; see ``ddtree_tui.tree_layout.lay_out``."""
     if level:
         return _Horizontal(prune(shape, rows, folds=folds), label, width, LEVELS[level - 1]).layout()
-    return _that_fits(shape, label, width, rows, folds).layout()
+    return _that_fits(shape, label, width, rows, folds)
 
 
-def _that_fits(shape: DraftShape, label: Label, width: int, rows: int | None, folds: Folds) -> _Horizontal:
-    """Rich columns if need be at the price of the losers' deepest nodes, which say least; else terse ones."""
+def _that_fits(shape: DraftShape, label: Label, width: int, rows: int | None, folds: Folds) -> TreeLayout:
+    """What the width takes. Where columns get so narrow that they cut the accepted path, it stands above them
+    in full: what became text must be readable."""
+    drawing, deepest = _terse_enough(shape, label, width, rows, folds)
+    most = TOLD_LINES if rows is None else min(TOLD_LINES, rows // ROWS_A_LINE)
+    if not most or not drawing.cuts_the_path():
+        return drawing.layout()
+    told = drawing.path_in_full(most)
+    if rows is not None and drawing.pruned.rows + len(told) > rows:
+        drawing = _Horizontal(prune(shape, rows - len(told), deepest, folds), label, width)
+    return drawing.layout(told)
+
+
+def _terse_enough(
+    shape: DraftShape, label: Label, width: int, rows: int | None, folds: Folds
+) -> tuple[_Horizontal, int | None]:
+    """Rich columns if need be at the price of the losers' deepest nodes, which say least; else terse ones.
+    With them the last depth that is shown beside the path, None without a limit."""
     whole = _Horizontal(prune(shape, rows, folds=folds), label, width)
     path = shape.depth(shape.end)
     for rank, details in enumerate(COLUMNS):
         if rows is None or (whole.fits and whole.rank <= rank):
-            return whole
+            return whole, None
         least = path + (DEPTHS_BEYOND if details is not COLUMNS[-1] else 1)
         for detail in details:
             deepest = whole.depth_that_fits(detail)
             for depth in range(deepest, max(least, deepest - 1) - 1, -1):
                 candidate = _Horizontal(prune(shape, rows, depth, folds), label, width)
                 if candidate.fits and candidate.rank <= rank:
-                    return candidate
-    return whole
+                    return candidate, depth
+    return whole, None
 
 
 class _Horizontal(Drawing):
@@ -118,6 +146,22 @@ class _Horizontal(Drawing):
         return max(
             (depth - 1 for depth, start in starts.items() if start + FOLD_CELLS <= self.width), default=0
         )
+
+    def cuts_the_path(self) -> bool:
+        """Whether the columns leave out probabilities of the accepted path, or parts of its tokens."""
+        accepted = self.shape.round.accepted
+        if accepted and not self.detail.numbers:
+            return True
+        return any(self.text(node, ROOT, MAX_LABEL)[1] > self.detail.label for node in accepted)
+
+    def path_in_full(self, most: int) -> list[Line]:
+        """The accepted path and the bonus token as a paragraph of at most ``most`` lines."""
+        detail, shape = self.detail, self.shape
+        places = [*shape.round.accepted, *([BONUS] if shape.extras(shape.end) else [])]
+        chain = [(place, shape.parent(place)) for place in places]
+        lines = self.paragraph(chain, TOLD, most, PATH, " " * len(PATH))
+        self.detail = detail
+        return lines
 
     def _starts(self, detail: Detail) -> dict[int, int]:
         """Where each depth's glyphs start."""

@@ -1,6 +1,7 @@
 """A draft tree down: the accepted path on the first row, then a row per branch.
 
-A branch is named by the depth it leaves at. Unary chains stay on one row.
+A branch has the depth it leaves at on its line. Unary chains stay on one row; that of the accepted path,
+which must be readable, goes on below where it is long.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ddtree_tui.tree_parts import (
     Line,
     Numbers,
     Part,
+    Step,
     TreeLayout,
 )
 
@@ -36,21 +38,38 @@ LEVELS = (
     Detail(2, True, Numbers.ALL, MAX_LABEL),
 )
 """What the user can ask for instead, however wide that gets."""
+MOST_LINES = 3
+ROWS_A_LINE = 4
+"""The accepted path takes a line more for so many rows, up to the most."""
 
 
 def indented(
     shape: DraftShape, label: Label, width: int, rows: int | None, level: int, folds: Folds
 ) -> TreeLayout:
     """Draw a round down; see ``ddtree_tui.tree_layout.lay_out``."""
-    details = LEVELS[level - 1 : level] if level else CHAINS
-    return _Indented(prune(shape, rows, folds=folds), label, width, details).layout()
+    if level:
+        return _Indented(prune(shape, rows, folds=folds), label, width, LEVELS[level - 1 : level]).layout()
+    most = MOST_LINES if rows is None else max(1, min(MOST_LINES, rows // ROWS_A_LINE))
+    drawing = _Indented(prune(shape, rows, folds=folds), label, width, CHAINS, most)
+    layout = drawing.layout()
+    if rows is not None and drawing.more_lines and len(layout.lines) > rows:
+        pruned = prune(shape, rows - drawing.more_lines, folds=folds)
+        layout = _Indented(pruned, label, width, CHAINS, most).layout()
+    return layout
 
 
 class _Indented(Drawing):
-    """A row per leaf. Rows need no common columns, so each takes the richest detail that fits it."""
+    """A row per leaf. Rows need no common columns, so each takes the richest detail that fits it.
 
-    def __init__(self, pruned: Pruned, label: Label, width: int, details: tuple[Detail, ...]) -> None:
-        self._details = details
+    Attributes:
+        more_lines: how many the accepted path takes below its first.
+    """
+
+    def __init__(
+        self, pruned: Pruned, label: Label, width: int, details: tuple[Detail, ...], most: int = 1
+    ) -> None:
+        self._details, self._most = details, most
+        self.more_lines = 0
         super().__init__(pruned, label, width)
 
     def choose_detail(self) -> Detail:
@@ -62,10 +81,16 @@ class _Indented(Drawing):
         while stack:
             place, parent, indent, connector, below = stack.pop()
             chain = self._chain(place, parent)
-            yield self._row(chain, indent, connector)
             branches = [
                 (entry, node) for node, _ in chain if node >= ROOT for entry in self.entries.get(node, [])[1:]
             ]
+            if place == ROOT:
+                beside = "│   " if branches else "    "
+                path = self.paragraph(chain, self._details, self._most, "", beside)
+                self.more_lines = len(path) - 1
+                yield from path
+            else:
+                yield self._row(chain, indent, connector)
             for number in range(len(branches) - 1, -1, -1):
                 entry, node = branches[number]
                 last = number == len(branches) - 1
@@ -75,12 +100,12 @@ class _Indented(Drawing):
                         entry,
                         node,
                         below,
-                        f"{corner}{self.shape.depth(node) + 1:>2} ",
+                        f"{corner}{self.shape.depth(node) + 1:─>2}─",
                         below + (" " if last else "│") + "   ",
                     )
                 )
 
-    def _chain(self, place: int, parent: int) -> list[tuple[int, int]]:
+    def _chain(self, place: int, parent: int) -> list[Step]:
         """A place and, along first entries, all that follows it on its row; each with its parent."""
         chain = [(place, parent)]
         while place >= ROOT and (entries := self.entries.get(place)):
@@ -88,10 +113,10 @@ class _Indented(Drawing):
             chain.append((place, parent))
         return chain
 
-    def _row(self, chain: list[tuple[int, int]], indent: str, connector: str) -> Line:
-        line: Line = []
-        if connector:
-            line += [Part(indent + connector[0], "line"), Part(connector[1:], "depth")]
+    def _row(self, chain: list[Step], indent: str, connector: str) -> Line:
+        depth = connector.strip("├└─")
+        before, behind = connector.split(depth)
+        line: Line = [Part(indent + before, "line"), Part(depth, "depth"), Part(behind, "line")]
         for detail in self._details:
             self.detail = detail
             separator = Part(" " * detail.gap, "line")

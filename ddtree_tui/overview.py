@@ -22,12 +22,20 @@ class Mark(Enum):
 
 
 MARKS: dict[Mark, str] = {Mark.NEAR_MISS: "→", Mark.BEYOND: "×", Mark.DIVERGENCE: "≠", Mark.FINDING: "!"}
+MARK_NAMES: dict[Mark, str] = {
+    Mark.NEAR_MISS: "near miss",
+    Mark.BEYOND: "not on the drafter's list",
+    Mark.DIVERGENCE: "not the target's own",
+    Mark.FINDING: "noticed",
+}
 MARK_MEANINGS: dict[Mark, str] = {
     Mark.NEAR_MISS: "the path ended at a token on the drafter's list",
     Mark.BEYOND: "it ended at one that was not on the list",
     Mark.DIVERGENCE: "a token that the target alone would not write",
     Mark.FINDING: "something that a detector noticed shows here first",
 }
+
+ANSWER_BORDER = "┊"
 
 
 class Overview:
@@ -91,10 +99,14 @@ class Overview:
 
 
 def worst_first(summaries: Iterable[RoundSummary]) -> list[int]:
-    """Rounds by rising acceptance length. Among equals those that missed come before those that the answer's
-    end cut short; then by time."""
-    keys = [(summary.acceptance_length, summary.miss is None) for summary in summaries]
-    return sorted(range(len(keys)), key=keys.__getitem__)
+    """Rounds of modes that draft, by rising acceptance length. Among equals those that missed come before
+    those that the answer's end cut short; then by time. Of mode ar, one token is all that can come."""
+    keys = {
+        number: (summary.acceptance_length, summary.miss is None)
+        for number, summary in enumerate(summaries)
+        if summary.drafting
+    }
+    return sorted(keys, key=keys.__getitem__)
 
 
 def next_worst(order: Sequence[int], after: int | None) -> int | None:

@@ -28,6 +28,16 @@ class SessionRounds(Sequence[tuple[Answer, Round]]):
         answer = self._answers[bisect_right(self._answers, index, key=lambda a: a.first_round) - 1]
         return answer, index - answer.first_round
 
+    def answer_name(self, answer: Answer) -> str:
+        """Which of the answers it is, as ``answer 2``; nothing where there is one alone."""
+        number = next(number for number, one in enumerate(self._answers, 1) if one is answer)
+        return f"answer {number}" if len(self._answers) > 1 else ""
+
+    def round_name(self, answer: Answer, number: int) -> str:
+        """What round ``number`` of an answer, from 0, is called: ``round 3``, or ``answer 2, round 3``."""
+        named = self.answer_name(answer)
+        return f"{named}, round {number + 1}" if named else f"round {number + 1}"
+
     @overload
     def __getitem__(self, index: int) -> tuple[Answer, Round]: ...
     @overload

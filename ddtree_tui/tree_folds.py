@@ -26,6 +26,8 @@ class Folds:
 
 
 NO_FOLDS = Folds()
+DECISIVE = 3
+"""Of a drawing's rows one in so many goes first of all to what the target refused where the path ended."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,10 @@ def prune(
     beside the accepted path that is deeper than ``max_depth``. What the user wants to see comes on top, so
     that to open one branch folds no other.
 
-    The accepted path is always shown. Beside it the drawing shows the tree of a smaller budget: the
-    nodes of highest path probability, as many as fit. Every leaf takes a row, so a node of n entries adds
-    max(0, n - 1) rows. The bonus token's row, the near miss and the gathered row are never given up.
+    The accepted path is always shown. Beside it come the best of what the target refused where the path
+    ended, for they say why it did; then the tree of a smaller budget: the nodes of highest path probability,
+    as many as fit. Every leaf takes a row, so a node of n entries adds max(0, n - 1) rows. The bonus token's
+    row, the near miss and the gathered row are never given up.
     """
     count = len(shape.states)
     parents, depths = shape.round.nodes.parents, shape.round.nodes.depths
@@ -86,6 +89,8 @@ def prune(
         (node for node in range(count) if not shown[node] and depths[node] <= deepest and node not in barred),
         key=lambda node: (-shape.weights[node], node),
     )
+    if rows is not None and (refused := _refused_at_the_end(shape, barred)[: rows // DECISIVE]):
+        losers = refused + [node for node in losers if node not in refused]
     entries = [0] * (count + 1)  # drawn below each node; the root is last
     hidden = [0] * (count + 1)
     for node in range(-1, count):
@@ -112,6 +117,12 @@ def prune(
             shown[node] = True
         best_rows = _rows(shape, shown)
     return Pruned(shape, shown, best_rows, _gather(shape, shown, barred), barred)
+
+
+def _refused_at_the_end(shape: DraftShape, barred: Set[int]) -> list[int]:
+    """What was drafted in the bonus token's stead, the most probable first."""
+    below = shape.children[shape.end] if shape.round.bonus_id is not None and shape.round.tree_known else []
+    return [node for node in below if node not in barred]
 
 
 def _wanted(shape: DraftShape, folds: Folds) -> tuple[set[int], set[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Literal, NamedTuple
@@ -28,15 +28,21 @@ class Part(NamedTuple):
 
 
 Line = list[Part]
+Step = tuple[int, int]
+"""A place of a chain, and its parent."""
 
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """A drawing: ``lines`` from the top, ``width`` the longest in cells, ``hidden`` the nodes folded away."""
+    """A drawing: ``lines`` from the top, ``width`` the longest in cells, ``hidden`` the nodes folded away.
+
+    ``told``: so many of the lines stand above the tree and say in full what it has to cut of its accepted
+    path, whose places are in both."""
 
     lines: list[Line]
     width: int
     hidden: int
+    told: int = 0
 
 
 class Numbers:
@@ -107,14 +113,45 @@ class Drawing:
         """The drawing, from the top; sets ``longest`` on the way."""
         raise NotImplementedError
 
-    def layout(self) -> TreeLayout:
-        """The lines, the gathered row behind them."""
-        lines = list(self.lines())
+    def layout(self, told: Sequence[Line] = ()) -> TreeLayout:
+        """The lines, the gathered row behind them; above them what is ``told`` of the path in full."""
+        lines = [*told, *self.lines()]
         longest = self.longest
         if self.pruned.gathered[0]:
             lines.append(gathered_line(self.pruned))
             longest = max(longest, sum(len(part.text) for part in lines[-1]))
-        return TreeLayout(lines, longest, len(self.pruned.shown) - sum(self.pruned.shown))
+        return TreeLayout(lines, longest, len(self.pruned.shown) - sum(self.pruned.shown), len(told))
+
+    def paragraph(
+        self, chain: Sequence[Step], details: Sequence[Detail], most: int, first: str, then: str
+    ) -> list[Line]:
+        """Places one behind the other, in the richest of the details in which they take at most ``most``
+        lines. In the last of them nothing gives way any more: the last line runs on.
+
+        Args:
+            first, then: what the first line begins with, and the others.
+        """
+        for detail in details:
+            self.detail = detail
+            lines: list[Line] = [[Part(first, "note")] if first else []]
+            used, longest = len(first), 0
+            for number, (place, parent) in enumerate(chain):
+                numbers = max(detail.numbers, Numbers.P) if place == NEAR_MISS else detail.numbers
+                parts, cells = self.parts(place, parent, detail.label, numbers)
+                gap = detail.gap if number else 0
+                full = used + gap + cells > self.width
+                if number and full and not (detail is details[-1] and len(lines) == most):
+                    lines.append([Part(then, "line")])
+                    used, gap = len(then), 0
+                if gap:
+                    lines[-1].append(Part(" " * gap, "line"))
+                lines[-1] += parts
+                used += gap + cells
+                longest = max(longest, used)
+            if longest <= self.width and len(lines) <= most:
+                break
+        self.longest = max(self.longest, longest)
+        return lines
 
     def text(self, place: int, parent: int, room: int) -> tuple[str, int]:
         """A place's label, without glyph and numbers, and its cells. ``room`` limits the token alone:

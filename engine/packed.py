@@ -30,6 +30,7 @@ class RoundSummary(NamedTuple):
         ms: milliseconds of the whole round.
         t: seconds since the run started.
         miss: where its path ended short of the block, and on what.
+        drafting: whether its mode drafts; ``ar`` does not.
     """
 
     acceptance_length: int
@@ -37,6 +38,7 @@ class RoundSummary(NamedTuple):
     ms: float
     t: float
     miss: Miss | None
+    drafting: bool = True
 
 
 class PackedRounds(Sequence[Round]):
@@ -59,7 +61,12 @@ class PackedRounds(Sequence[Round]):
         """Add the next round."""
         self.summaries.append(
             RoundSummary(
-                round_.acceptance_length, len(round_.nodes.ids), round_.ms.total, round_.t, round_.miss
+                round_.acceptance_length,
+                len(round_.nodes.ids),
+                round_.ms.total,
+                round_.t,
+                round_.miss,
+                round_.mode != "ar",
             )
         )
         self._packed.append(_ENCODER.encode(round_))

@@ -76,13 +76,13 @@ class KeepActions(Actions):
         if (trace := self._read(path)) is None:
             return
         kept = Kept.of(trace.events)
-        answer, session = kept.session.answer, kept.session
+        answer = kept.session.answer
         if answer is None and kept.races:
             self._then(self.export_race, kept.races[-1])
         elif answer is None or not answer.rounds:
             self._then(self.notify, "The run has no rounds to export.", markup=False, timeout=3)
         else:
-            self._then(self._choose_format, answer, len(answer.rounds) - 1, len(session.rounds) - 1)
+            self._then(self._choose_format, answer, len(answer.rounds) - 1)
 
     def _read(self, path: Path) -> Trace | None:
         try:
@@ -130,10 +130,10 @@ class KeepActions(Actions):
             self.notify("There is no round yet to export.", markup=False, timeout=3)
             return
         answer, number = session.rounds.place(index)
-        self._choose_format(answer, number, index)
+        self._choose_format(answer, number)
 
-    def _choose_format(self, answer: Answer, number: int, index: int) -> None:
-        """``number``: the round in its answer; ``index``: in the session, as it is shown."""
+    def _choose_format(self, answer: Answer, number: int) -> None:
+        """``number``: the round in its answer."""
         from ddtree_tui.screens.pick import Choice, PickScreen
 
         choices = [Choice(kind.name, kind.key, kind.name.upper(), kind.help) for kind in FORMATS]
@@ -141,18 +141,18 @@ class KeepActions(Actions):
         def chosen(name: str | None) -> None:
             kind = next((kind for kind in FORMATS if kind.name == name), None)
             if kind is not None:
-                self._choose_file(kind, answer, number, index)
+                self._choose_file(kind, answer, number)
 
-        self.push_screen(PickScreen(f"Export this run, or round {index + 1}", choices), chosen)
+        self.push_screen(PickScreen(f"Export this run, or round {number + 1}", choices), chosen)
 
-    def _choose_file(self, kind: Format, answer: Answer, number: int, index: int) -> None:
+    def _choose_file(self, kind: Format, answer: Answer, number: int) -> None:
         def pieces() -> Iterable[bytes]:
             if kind.of_round:
                 return exported_round(kind.name, answer.vocabulary, answer.rounds[number])
             return exported_run(kind.name, answer)
 
-        what = f"round {index + 1}" if kind.of_round else "the run"
-        stem = f"ddtree-round-{index + 1}" if kind.of_round else "ddtree-run"
+        what = f"round {number + 1}" if kind.of_round else "the run"
+        stem = f"ddtree-round-{number + 1}" if kind.of_round else "ddtree-run"
         self._ask_file(f"Export {what} as {kind.name.upper()}", stem, kind.name, pieces)
 
     def export_race(self, race: Race) -> None:

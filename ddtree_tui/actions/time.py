@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from ddtree_tui.actions.base import Actions
 from ddtree_tui.check.no_divergence import no_divergence
 from ddtree_tui.keys import Key
@@ -19,7 +17,7 @@ KEYS = (
     Key(
         "time.worst",
         "worst_round",
-        "round of fewest tokens; again: next worst",
+        "round of fewest tokens here; again: next worst",
         "Worst round",
         free="w",
     ),
@@ -53,32 +51,40 @@ WORST = "a worst round"
 
 class TimeActions(Actions):
     def action_goto_round(self) -> None:
-        """Type the number of a round."""
+        """Type the number of a round of the shown answer."""
         from ddtree_tui.screens.value import ValueScreen
 
-        count = len(self.controller.session.rounds)
-        shown = self.controller.shown
+        rounds, shown = self.controller.session.rounds, self.controller.shown
         if shown is None:
             return
+        answer, number = rounds.place(shown)
+        count, named = len(answer.rounds), rounds.answer_name(answer)
 
         def go(text: str) -> None:
             if not text.strip().isdecimal() or not 1 <= int(text) <= count:
                 raise EngineError("bad_round", f"There is no round {text!r}.", f"Type 1 to {count}.")
-            self.controller.show(int(text) - 1)
+            self.controller.show(answer.first_round + int(text) - 1)
             self.changed()
 
-        self.push_screen(ValueScreen("Go to round", str(shown + 1), f"a number from 1 to {count}", go))
+        title = f"Go to round of {named}" if named else "Go to round"
+        self.push_screen(ValueScreen(title, str(number + 1), f"a number from 1 to {count}", go))
 
     def action_worst_round(self) -> None:
-        """The round of fewest tokens; when one of these is shown, the next worst."""
-        controller = self.controller
-        order = worst_first(chain.from_iterable(a.rounds.summaries for a in controller.session.answers))
-        viewpoint = controller.viewpoint
-        repeated = not viewpoint.following and viewpoint.why.startswith(WORST)
-        index = next_worst(order, viewpoint.index(len(order)) if repeated else None)
-        if index is not None:
-            place = order.index(index)
-            controller.show(index, f"{WORST}, {place + 1} of {len(order)}")
+        """The round of the shown answer that drafted and yet wrote the fewest tokens; when one of these is
+        shown, the next worst."""
+        controller, viewpoint = self.controller, self.controller.viewpoint
+        if (shown := controller.shown) is None:
+            return
+        answer, number = controller.session.rounds.place(shown)
+        order = worst_first(answer.rounds.summaries)
+        if not order:
+            self.notify("No round of this answer drafted anything.", markup=False, timeout=3)
+            return
+        repeated = not viewpoint.following and viewpoint.why.startswith(WORST) and number in order
+        worst = next_worst(order, number if repeated else None)
+        if worst is not None:
+            place = order.index(worst)
+            controller.show(answer.first_round + worst, f"{WORST}, {place + 1} of {len(order)}")
         self.changed()
 
     def action_divergence(self) -> None:

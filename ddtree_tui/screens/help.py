@@ -13,9 +13,10 @@ from ddtree_tui.answer_text import AR, BONUS, FIRST
 from ddtree_tui.comparison_lane import LANE, LANE_MEANINGS
 from ddtree_tui.glyphs import DRAWING_MEANINGS
 from ddtree_tui.keys import Key, in_words, spelled
-from ddtree_tui.overview import MARK_MEANINGS, MARKS
+from ddtree_tui.overview import ANSWER_BORDER, MARK_MEANINGS, MARKS
 from ddtree_tui.screens.dialog import Overlay
 from ddtree_tui.widgets.painted import Lines, Span
+from ddtree_tui.widgets.tree_keys import PANE as TREE
 from ddtree_tui.widgets.welcome import Legend
 from ddtree_tui.written_text import origin_text, sign
 
@@ -42,14 +43,9 @@ class KeyTable(Lines):
     }
     """
 
-    def __init__(self, keys: Sequence[Key], pane: str) -> None:
+    def __init__(self, rows: list[tuple[str, str, str]]) -> None:
         super().__init__()
-        panes = dict.fromkeys(key.pane for key in keys if key.pane)
-        first = [("", f"in {pane}", ""), *_rows(keys, pane), ("", "", "")] if pane else []
-        self.rows = [*first, HEADING, *BESIDES, *_rows(keys, "")]
-        for other in panes:
-            if other != pane:
-                self.rows += [("", "", ""), ("", f"in {other}", ""), *_rows(keys, other)]
+        self.rows = rows
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
         return len(self.rows) + 1
@@ -79,9 +75,16 @@ class SignTable(Lines):
     """
     TABLES = (
         *DRAWING_MEANINGS,
-        ("under the timeline", tuple((MARKS[mark], meaning) for mark, meaning in MARK_MEANINGS.items())),
         (
-            "below that, where answers were compared",
+            "timeline: a bar for each round, as high as the tokens it wrote",
+            ((ANSWER_BORDER, "between two answers"), ("▲", "the shown round, by its number in the answer")),
+        ),
+        (
+            "under its bars, in line miss",
+            tuple((MARKS[mark], meaning) for mark, meaning in MARK_MEANINGS.items()),
+        ),
+        (
+            "below that, in line check, where answers were compared",
             tuple((LANE[state], meaning) for state, meaning in LANE_MEANINGS.items()),
         ),
         (
@@ -127,11 +130,25 @@ class HelpScreen(Overlay[None]):
         self._keys, self._pane = keys, pane
 
     def compose(self) -> ComposeResult:
-        """Keys first: they are what one comes back for."""
+        """Keys first: they are what one comes back for; but from the draft tree what is drawn there."""
+        keys, pane = self._keys, self._pane
+        others = [other for other in dict.fromkeys(key.pane for key in keys) if other not in ("", pane)]
+        rest = [HEADING, *BESIDES, *_rows(keys, "")]
+        for other in others:
+            rest += [("", "", ""), *_rows_of_pane(keys, other)]
+        drawn = (Legend(), SignTable())
         with VerticalScroll(id="help"):
-            yield KeyTable(self._keys, self._pane)
-            yield Legend()
-            yield SignTable()
+            if pane == TREE:
+                yield from drawn
+                yield KeyTable([("", "", ""), *_rows_of_pane(keys, pane)])
+                yield KeyTable(rest)
+            else:
+                yield KeyTable([*_rows_of_pane(keys, pane), ("", "", ""), *rest] if pane else rest)
+                yield from drawn
+
+
+def _rows_of_pane(keys: Sequence[Key], pane: str) -> list[tuple[str, str, str]]:
+    return [("", f"in {pane}", ""), *_rows(keys, pane)]
 
 
 def _rows(keys: Sequence[Key], pane: str) -> list[tuple[str, str, str]]:

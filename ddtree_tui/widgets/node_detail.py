@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from ddtree_tui.escape import fit
 from ddtree_tui.glyphs import GLYPHS, IN_ONE_CELL, State, small_probability
+from ddtree_tui.line_breaks import break_lines
 from ddtree_tui.node_facts import Candidate, Choice, NodeFacts
 from ddtree_tui.unknown import UNKNOWN
 from ddtree_tui.widgets.painted import Lines, Span, spread
@@ -20,6 +21,9 @@ NOT_TOLD = "the rest: unknown, whoever wrote it does not say"
 LEAST_COLUMN = 15
 """Cells of a list of candidates below which one list fewer is shown."""
 COLUMN_GAP = 1
+MORE_OF_WHY = 2
+ROWS_BESIDES = 9
+"""The reason goes on below its first line on so many lines, where the pane has more rows than these."""
 
 
 class NodeDetail(Lines):
@@ -67,13 +71,24 @@ def detail_lines(facts: NodeFacts, width: int, height: int, unrecorded: str) -> 
         [("text ", "label"), (_tail(facts.path, width - len("text ")), "text")],
         _drafter_line(facts),
         _target_line(facts),
-        [("why ", "label"), (facts.why, "text")],
+        *_why_lines(facts.why, width, 1 + max(0, min(MORE_OF_WHY, height - ROWS_BESIDES))),
     ]
     lines = [_cut(line, width) for line in lines]
     lists = _lists(facts, width, height - len(lines) - (not facts.recorded))
     if not facts.recorded:
         lists.append([(fit(NOT_TOLD if facts.imported else unrecorded, width), "quiet")])
     return [*lines, *lists][:height]
+
+
+def _why_lines(why: str, width: int, most: int) -> list[list[Span]]:
+    """A sentence on as many lines as it takes, up to ``most``."""
+    label = "why "
+    pieces = [why[start:end] for start, end in break_lines(why, max(1, width - len(label)))]
+    pieces = [*pieces[: most - 1], "".join(pieces[most - 1 :])] if len(pieces) > most else pieces
+    return [
+        [(label if number == 0 else " " * len(label), "label"), (piece.strip(), "text")]
+        for number, piece in enumerate(pieces)
+    ]
 
 
 def _drafter_line(facts: NodeFacts) -> list[Span]:

@@ -71,9 +71,10 @@ class RunView(Vertical):
             self._shown = (answer, shown_in_answer)
             labels = answer.labels if answer is not None else session.labels
             tree.show(DraftShape.of(round_) if round_ is not None else None, labels)
-        self._show_token(answer, shown_in_answer)
+        self._show_token(session, answer, shown_in_answer)
         self._show_detail(answer, shown_in_answer, detail)
-        self.query_one(RoundHeading).show(answer, round_, index or 0, count, looking(viewpoint, player))
+        name = session.rounds.round_name(answer, shown_in_answer) if answer is not None else ""
+        self.query_one(RoundHeading).show(answer, round_, name, looking(viewpoint, player))
         overview = session.overview
         key = (count, index, len(overview.divergent), overview.lane.revision, id(overview))
         if key != self._timeline_key:
@@ -89,7 +90,7 @@ class RunView(Vertical):
         if following:
             self.add_class(following)
 
-    def _show_token(self, answer: Answer | None, shown_in_answer: int) -> None:
+    def _show_token(self, session: Session, answer: Answer | None, shown_in_answer: int) -> None:
         """The token under the cursor of the text: what it is, and its node if its round is the shown one."""
         transcript, tree = self.query_one(Transcript), self.query_one(DraftTreeView)
         token, its_answer = transcript.token(), transcript.answer()
@@ -100,7 +101,8 @@ class RunView(Vertical):
             tree.point(None)
             return
         number = transcript.cursor.token
-        self.query_one(TokenLine).show(about(token, number, its_answer.first_round, its_answer.vocabulary))
+        wrote = session.rounds.round_name(its_answer, token.round)
+        self.query_one(TokenLine).show(about(token, number, wrote, its_answer.vocabulary))
         shown = its_answer is answer and max(0, token.round) == shown_in_answer
         tree.point(place_of(token, tree.shape.round) if shown and tree.shape is not None else None)
 

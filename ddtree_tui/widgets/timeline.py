@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from itertools import groupby
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
 from ddtree_tui.comparison_lane import LANE, Compared
 from ddtree_tui.glyphs import BARS
-from ddtree_tui.overview import MARKS, Overview
+from ddtree_tui.overview import ANSWER_BORDER, MARK_NAMES, MARKS, Mark, Overview
 from ddtree_tui.session import Session
 from ddtree_tui.timeline_columns import WIDE, Column, Columns, arrange
 from ddtree_tui.widgets.painted import Lines, Span
 
 LEAST_SCALE = 8
 """A full bar is at least this acceptance length, so that runs of ones look as low as they are."""
-ANSWER_BORDER = "┊"
+LABELLED_FROM = 90
+"""Cells of a timeline from which on its lines have labels in front of them."""
+BARS_LABEL, MARKS_LABEL, LANE_LABEL, AXIS_LABEL = "tokens", "miss", "check", "round"
+LABEL_CELLS = 7
 _LANE_ROLES = {
     Compared.NOT: "axis",
     Compared.IDENTICAL: "identical",
@@ -30,10 +35,22 @@ class Timeline(Lines):
     """Bars; from four rows on, below them how the rounds missed, then how they stand against the target alone
     if any was compared; then the numbers, a caret at the shown one.
 
-    Answers are parted by a dotted column as long as every round has a column.
+    Answers are parted by a dotted column as long as every round has a column. Where there is room, each line
+    has a label in front of it, and behind the marks stands what they mean.
     """
 
-    ROLES = ("bar", "shown", "axis", "near-miss", "beyond", "divergence", "finding", "identical", "tie")
+    ROLES = (
+        "bar",
+        "shown",
+        "axis",
+        "near-miss",
+        "beyond",
+        "divergence",
+        "finding",
+        "identical",
+        "tie",
+        "label",
+    )
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Timeline {
@@ -43,6 +60,7 @@ class Timeline(Lines):
         .bar { color: $bar; }
         .shown { color: $shown; text-style: bold; }
         .axis { color: $faint; }
+        .label { color: $quiet; }
         .near-miss { color: $near-miss; }
         .beyond { color: $quiet; }
         .identical { color: $accepted; }
@@ -70,6 +88,8 @@ class Timeline(Lines):
         super().__init__(id=id)
         self._overview = Overview()
         self._starts: list[int] = []
+        self._names: list[str] = []
+        self._label_cells = 0
         self._shown: int | None = None
         self._arranged: Columns | None = None
         self.close_up = False
@@ -77,7 +97,9 @@ class Timeline(Lines):
     def show(self, session: Session, shown: int | None) -> None:
         """Take the newest rounds and which of them is shown."""
         self._overview = session.overview
-        self._starts = [answer.first_round for answer in session.answers if len(answer.rounds)]
+        told = [(number, answer) for number, answer in enumerate(session.answers, 1) if len(answer.rounds)]
+        self._starts = [answer.first_round for _, answer in told]
+        self._names = [f"answer {number}" if len(session.answers) > 1 else "" for number, _ in told]
         self._shown = shown
         self.set_class(self._overview.lane.known, "-lane")
         self.redraw()
@@ -91,6 +113,8 @@ class Timeline(Lines):
         if self._shown is None or width < 1:
             self._arranged = None
             return [[] for _ in range(height)]
+        self._label_cells = LABEL_CELLS if width >= LABELLED_FROM else 0
+        width -= self._label_cells
         self._arranged = arranged = arrange(
             len(self._overview), self._starts, self._shown, width, close_up=self.close_up
         )
@@ -98,13 +122,36 @@ class Timeline(Lines):
         lane = marks and self._overview.lane.known
         rows = max(1, height - 1 - marks - lane)
         lines = [self._bars(arranged, row, rows) for row in range(rows - 1, -1, -1)]
+        labels = [BARS_LABEL] + [""] * (rows - 1)
         if marks:
-            lines.append(self._signs(arranged, self._mark))
+            signs = self._signs(arranged, self._mark)
+            told = self._meanings({role for _, role in signs}, width - len(arranged.columns) * arranged.cells)
+            lines.append([*signs, *told])
+            labels.append(MARKS_LABEL)
         if lane:
             lines.append(self._signs(arranged, self._compared))
+            labels.append(LANE_LABEL)
         if height > 1:
             lines.append(self._axis(arranged, width, with_marks=not marks))
-        return lines
+            labels.append(AXIS_LABEL)
+        if not self._label_cells:
+            return lines
+        return [
+            [(label.ljust(LABEL_CELLS), "label"), *line] for label, line in zip(labels, lines, strict=True)
+        ]
+
+    def _meanings(self, there: set[str], room: int) -> list[Span]:
+        """What the marks of these roles mean, if that fits behind them."""
+        said: list[Span] = []
+        for mark in Mark:
+            if mark.value in there:
+                said += [("  ", "axis"), (MARKS[mark], mark.value), (f" {MARK_NAMES[mark]}", "axis")]
+        return said if sum(cell_len(text) for text, _ in said) <= room else []
+
+    def _place(self, index: int) -> tuple[str, int]:
+        """The name of a round's answer, empty where it is the only one, and its number there, from 1."""
+        answer = bisect_right(self._starts, index) - 1
+        return self._names[answer], index - self._starts[answer] + 1
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self.capture_mouse()
@@ -128,7 +175,7 @@ class Timeline(Lines):
     def _point(self, event: events.MouseEvent) -> None:
         if self._arranged is None or self._shown is None:
             return
-        index = self._arranged.round_at(event.x - self.styles.padding.left)
+        index = self._arranged.round_at(event.x - self.styles.padding.left - self._label_cells)
         if index is not None and index != self._shown:
             self.post_message(self.Chosen(index))
 
@@ -166,9 +213,10 @@ class Timeline(Lines):
         return (LANE[state], _LANE_ROLES[state])
 
     def _axis(self, arranged: Columns, width: int, *, with_marks: bool) -> list[Span]:
-        """First and last round, and the shown one with a caret under its bar; between them, where there is no
-        line for it, what is marked."""
-        number = str((self._shown or 0) + 1)
+        """First and last round, or where each of several answers begins, and the shown round with a caret
+        under its bar; between them, where there is no line for it, what is marked. A number is a round's in
+        its answer."""
+        number = str(self._place(self._shown or 0)[1])
         place = arranged.at * arranged.cells
         left, caret = place, f"▲{number}"
         if place + len(caret) > width:
@@ -178,9 +226,11 @@ class Timeline(Lines):
             for column_number, column in enumerate(arranged.columns):
                 cells[column_number * arranged.cells] = self._mark(column)
         columns = [column for column in arranged.columns if column.end > column.first]
-        begin, last = str(columns[0].first + 1), str(columns[-1].end)
+        last = str(self._place(columns[-1].end - 1)[1])
         end = (len(arranged.columns) - 1) * arranged.cells + 1
-        texts = [(begin, 0), (last, max(0, end - len(last)))]
+        begins = self._begins(arranged, end - len(last))
+        begin = begins[0][0] if begins else ""
+        texts = [*begins, (last, max(0, end - len(last)))]
         if arranged.each > 1:
             unit = f"{arranged.each} rounds a bar"
             on_left = left > width // 2
@@ -190,3 +240,19 @@ class Timeline(Lines):
                 cells[start : start + len(text)] = [(character, "axis") for character in text]
         cells[left : left + len(caret)] = [(caret, "shown")]
         return cells[: width - len(caret) + 1]
+
+    def _begins(self, arranged: Columns, end: int) -> list[tuple[str, int]]:
+        """What stands below the first column and behind each border, and in which cells: the number of the
+        first round, or of several answers the names, where they are long enough. ``end``: of the room."""
+        begins = [(0, arranged.columns[0].first)]
+        for place, column in enumerate(arranged.columns):
+            if column.end == column.first:
+                begins.append(((place + 1) * arranged.cells, column.first))
+        limits = [*(start for start, _ in begins[1:]), end]
+        found: list[tuple[str, int]] = []
+        for (start, first), limit in zip(begins, limits, strict=True):
+            name, number = self._place(first)
+            text = name or str(number)
+            if start + len(text) < limit or not name:
+                found.append((text, start))
+        return found

@@ -43,12 +43,12 @@ class TokenLine(Lines):
         return [self._spans]
 
 
-def about(token: Written, number: int, first_round: int, vocabulary: SeenVocabulary) -> list[Span]:
-    """A token of an answer whose rounds begin with ``first_round``: what it is, and who wrote it."""
+def about(token: Written, number: int, round_name: str, vocabulary: SeenVocabulary) -> list[Span]:
+    """A token, the ``number``-th of its answer: what it is, and whether a round or the prefill wrote it."""
     raw = vocabulary.token_bytes(token.id)
     if token.origin == UNTOLD and token.id == UNKNOWN_ID:
         return [("text", "text"), (f"  which tokens it is is {UNKNOWN}", "quiet")]
-    wrote = "the prefill" if token.round == PREFILL else f"round {first_round + token.round + 1}"
+    wrote = "the prefill" if token.round == PREFILL else round_name
     wrote = f"round {UNKNOWN}" if token.origin == UNTOLD else wrote
     identity = UNKNOWN if token.id == UNKNOWN_ID else str(token.id)
     return [

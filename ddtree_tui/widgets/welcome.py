@@ -172,7 +172,7 @@ class Welcome(VerticalScroll, can_focus=False):
         yield examples
         one = "One round is one tree."
         yield Title(one, "This is how to read it:", classes="long-label")
-        yield Title(one, "How to read it; ├ 4 branches off at depth 4:", classes="short-label")
+        yield Title(one, "How to read it; ├─4─ branches off at depth 4:", classes="short-label")
         yield Sample()
         yield Legend()
 

@@ -18,10 +18,12 @@ from textual.color import Color
 
 from ddtree_tui import ascii_forms
 from ddtree_tui.ascii_forms import FORMS, ascii_form
+from ddtree_tui.comparison_lane import LANE, Compared
 from ddtree_tui.config import THEME_NAMES, Config, Looks
 from ddtree_tui.config_file import ReadConfig
 from ddtree_tui.escape import escape
 from ddtree_tui.glyphs import BARS, GLYPHS
+from ddtree_tui.overview import MARKS, Mark
 from ddtree_tui.pace import Pace
 from ddtree_tui.theme import CONTRAST, CONTRAST_ROLES, THEMES
 from ddtree_tui.widgets.draft_tree import DraftTreeView
@@ -204,3 +206,12 @@ async def test_the_layout_of_the_configuration_is_used(layout: str) -> None:
         assert play.app.query_one(DraftTreeView).look.arranged(60) == layout
     async with playing() as play:
         assert play.app.query_one(DraftTreeView).look.arrangement is None
+
+
+def test_signs_that_stand_side_by_side_differ_in_ascii_too() -> None:
+    nodes, marks, lane = ([ascii_form(sign) for sign in signs.values()] for signs in (GLYPHS, MARKS, LANE))
+    for signs in (nodes, marks, lane, [ascii_form(line) for line in "├│└"]):
+        assert len(set(signs)) == len(signs)
+    assert not set(nodes) & set(".+,-"), "these are tokens more often than not"
+    assert ascii_form(MARKS[Mark.BEYOND]) not in nodes
+    assert ascii_form(MARKS[Mark.DIVERGENCE]) == ascii_form(LANE[Compared.DEFECT])

@@ -73,3 +73,9 @@ def test_a_missed_round_is_worse_than_one_that_the_end_cut_short() -> None:
     summaries = [RoundSummary(length, 4, 1.0, 0.0, miss(kind)) for length, kind in rounds]
     assert worst_first(summaries) == [2, 1, 3, 0]
     assert next_worst([], None) is None
+
+
+def test_a_round_that_drafts_nothing_is_no_worst_one() -> None:
+    drafting = (False, True, False, True)
+    summaries = [RoundSummary(1 + number, 4, 1.0, 0.0, None, does) for number, does in enumerate(drafting)]
+    assert worst_first(summaries) == [1, 3]

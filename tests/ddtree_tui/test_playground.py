@@ -27,7 +27,7 @@ from ddtree_tui.session import Phase
 from ddtree_tui.widgets.draft_tree import DraftTreeView
 from ddtree_tui.widgets.knobs import Knob
 from ddtree_tui.widgets.prompt import PromptBox
-from ddtree_tui.widgets.timeline import Timeline
+from ddtree_tui.widgets.timeline import LABEL_CELLS, Timeline
 from engine.commands import Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Prefilled
@@ -46,7 +46,7 @@ async def test_the_first_screen_explains_itself() -> None:
             assert "F1 keys" in text
             for sign in ("✓ ␣cat .71", "★ ␣the", "✗→␣the #3 .08", "✗ ␣dog .20"):  # the example of a tree
                 assert sign in text, sign
-            assert ("├ 4 branches off at depth 4" in text) == ("├ 4 ✗" in text)
+            assert ("├─4─ branches off at depth 4" in text) == ("├─4─✗" in text)
             assert play.app.focused is play.app.query_one(PromptBox)
 
 
@@ -188,7 +188,7 @@ async def test_stepping_through_rounds_while_the_run_goes_on() -> None:
         play.engine.script.stops_at = 61
         await play.until(lambda: play.rounds == 61)  # a cell per round from here on
         await play.settle()
-        await play.pilot.click(Timeline, offset=(3, 0))
+        await play.pilot.click(Timeline, offset=(3 + LABEL_CELLS, 0))
         assert play.controller.viewpoint.index(play.rounds) == 2
 
 
@@ -512,9 +512,7 @@ async def test_sizes(size: tuple[int, int]) -> None:
         if size >= (80, 24):
             for part in ("#transcript", "#stats", "#heading", "#tree", "#timeline", "#knobs", "#keys"):
                 assert play.part(part).strip(), part
-            first = play.part("#tree").splitlines()
-            first = next(line for line in first if line.strip())
-            assert ("┬" in first) == (size[0] >= 100)
+            assert ("┬" in play.part("#tree")) == (size[0] >= 100)
         await play.pilot.press("left", "home", "end", "e", "z")
         await play.settle()
 
@@ -525,7 +523,7 @@ async def test_resizing_draws_anew() -> None:
         await play.pilot.resize_terminal(80, 24)
         await play.settle()
         assert "┬" not in play.part("#tree")
-        assert "├ " in play.part("#tree")
+        assert "├─" in play.part("#tree")
         assert len(play.part("#stats").splitlines()) == 1
         await play.pilot.resize_terminal(160, 48)
         await play.settle()
@@ -645,12 +643,14 @@ async def test_help_is_not_cut_in_a_small_terminal() -> None:
 
 
 async def test_help_begins_with_the_pane_in_focus() -> None:
-    async with replaying(conversation(1, rounds=3)) as play:
-        for key, pane in (("r", "in the text"), ("c", "in the draft tree")):
+    """From the draft tree with what is drawn there: it is the signs one asks for."""
+    async with replaying(conversation(1, rounds=3), size=(120, 60)) as play:
+        for key, first, pane in (("r", "", "in the text"), ("c", "last committed", "in the draft tree")):
             await play.pilot.press(key, "f1")
             await play.settle()
-            assert play.app.screen.query_one(KeyTable).rows[0] == ("", pane, "")
-            assert play.text().index(pane) < play.text().index("always")
+            assert ("", pane, "") in play.app.screen.query(KeyTable).first().rows[:2]
+            text = play.text()
+            assert text.index(first) <= text.index(pane) < text.index("always")
             await play.pilot.press("escape")
 
 

@@ -13,8 +13,10 @@ from textual.widgets import Input
 from ddtree_tui.check.no_divergence import no_divergence
 from ddtree_tui.screens.value import ValueScreen
 from ddtree_tui.session import Session
+from ddtree_tui.widgets.timeline import LABEL_CELLS
 from engine.commands import Generate, Pause, Resume, Step
 from engine.events import AnyEvent, Checked, Checking, Divergence, Round
+from engine.settings import DecodeSettings
 
 
 def shown(play: Playing) -> int | None:
@@ -252,7 +254,7 @@ async def test_a_held_answer_shows_no_round_of_the_one_before() -> None:
         assert "1 token in 0 rounds" in play.part("#stats")
         assert play.controller.shown_answer is play.controller.session.answers[1]
         await play.pilot.press("f6")
-        await play.until(lambda: "round 6 of 6" in play.part("#heading"))
+        await play.until(lambda: "answer 2, round 1 of 1" in play.part("#heading"))
 
 
 async def test_a_recording_is_held() -> None:
@@ -273,13 +275,13 @@ async def test_a_recording_is_held() -> None:
 
 async def test_scrubbing_with_the_mouse() -> None:
     async with replaying(conversation(1, rounds=400)) as play:
-        await play.pilot.mouse_down("#timeline", offset=(1 + 10, 1))
+        await play.pilot.mouse_down("#timeline", offset=(1 + LABEL_CELLS + 10, 1))
         assert shown(play) == 40  # four rounds a column
-        await play.pilot.hover("#timeline", offset=(1 + 20, 1))
+        await play.pilot.hover("#timeline", offset=(1 + LABEL_CELLS + 20, 1))
         await play.settle()
         assert shown(play) == 40  # the button is not down for a pilot's hover
-        await play.pilot.mouse_up("#timeline", offset=(1 + 20, 1))
-        await play.pilot.click("#timeline", offset=(1 + 50, 0))
+        await play.pilot.mouse_up("#timeline", offset=(1 + LABEL_CELLS + 20, 1))
+        await play.pilot.click("#timeline", offset=(1 + LABEL_CELLS + 50, 0))
         assert shown(play) == 200
 
 
@@ -289,7 +291,7 @@ async def test_ten_thousand_rounds_have_their_place() -> None:
     async with replaying(events) as play:
         await play.until(lambda: play.rounds == 1000)
         await play.settle()
-        assert "9 rounds a bar" in play.part("#timeline")
+        assert "10 rounds a bar" in play.part("#timeline")
         await play.pilot.press("u")
         await play.settle()
         assert "rounds a bar" not in play.part("#timeline")
@@ -297,6 +299,31 @@ async def test_ten_thousand_rounds_have_their_place() -> None:
         await play.pilot.press("u", "home")
         await play.settle()
         axis = play.part("#timeline").split("\n")[-1]
-        assert axis.strip().startswith("▲1")
-        assert "9 rounds a bar" in axis
+        assert axis[1 + LABEL_CELLS :].startswith("▲1")
+        assert "10 rounds a bar" in axis
         assert "1000" in axis
+
+
+async def test_rounds_are_numbered_in_their_answer_and_the_worst_are_those_of_the_shown_one() -> None:
+    recording = Recording(1)
+    events = [*recording.start(), *recording.answer("one", rounds=9)]
+    events += recording.answer("two", settings=DecodeSettings(mode="ar"), rounds=4)
+    events += recording.answer("three", rounds=6)
+    async with replaying(events) as play:
+        assert "answer 3, round 6 of 6" in play.part("#heading")
+        for number in range(1, 8):
+            await play.pilot.press("w")
+            await play.settle()
+            assert f"worst round, {(number - 1) % 6 + 1} of 6" in play.part("#heading")
+            assert "answer 3, round" in play.part("#heading")
+        play.controller.show(10)
+        await play.pilot.press("w")
+        assert shown(play) == 10  # nothing was drafted here
+        play.controller.show(3)
+        await play.pilot.press("g")
+        await play.settle()
+        assert "Go to round of answer 1" in play.text()
+        await play.pilot.press("9", "enter")
+        await play.settle()
+        assert shown(play) == 8
+        assert "answer 1, round 9 of 9" in play.part("#heading")

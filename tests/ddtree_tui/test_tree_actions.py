@@ -136,6 +136,7 @@ async def test_folding_at_the_cursor() -> None:
         await pilot.press("e")
         assert tree.hidden == 0
         await pilot.press("e")
+        await play.settle()
         assert tree.hidden == folded
 
 
@@ -249,7 +250,7 @@ async def test_layouts_in_turn() -> None:
         await play.settle()
         assert tree.look.arrangement == "indented"
         assert "┬" not in play.part("#tree")
-        assert "├ 1" in play.part("#tree") or "└ 1" in play.part("#tree")
+        assert "├─1" in play.part("#tree") or "└─1" in play.part("#tree")
         await play.pilot.press("v")
         await play.settle()
         assert "nodes, p " in play.part("#tree")

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from ddtree_tui.draft_shape import FOLD, ROOT, DraftShape, fold_below, folded_node
 from ddtree_tui.escape import decode_bytes, token_label
 from ddtree_tui.glyphs import State
-from ddtree_tui.tree_folds import Folds, prune
+from ddtree_tui.tree_folds import DECISIVE, Folds, prune
 from ddtree_tui.tree_layout import lay_out
 from ddtree_tui.tree_parts import fold_text
 from engine.settings import DecodeSettings
@@ -89,3 +89,17 @@ def test_folds_name_the_node_they_hang_below() -> None:
         assert fold_below(node) <= FOLD
         assert folded_node(fold_below(node)) == node
         assert DraftShape.state(shape_of(1), fold_below(node)) is State.FOLDED
+
+
+def test_what_was_refused_where_the_path_ended_is_folded_last() -> None:
+    told = 0
+    for seed in range(60):
+        shape = shape_of(seed)
+        refused = [node for node in shape.children[shape.end] if shape.states[node] is State.REJECTED]
+        for rows in (9, 12, 19):
+            pruned = prune(shape, rows)
+            best = refused[: rows // DECISIVE]
+            assert all(pruned.shown[node] for node in best)
+            assert pruned.rows <= rows
+            told += len(best)
+    assert told

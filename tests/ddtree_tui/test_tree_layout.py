@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from make_recording import BLOCK, VOCABULARY, Recording
 from rich.cells import cell_len
 
-from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape
+from ddtree_tui.draft_shape import BONUS, NEAR_MISS, ROOT, DraftShape, fold_below
 from ddtree_tui.escape import decode_bytes, token_label
 from ddtree_tui.glyphs import GLYPHS, State, probability
 from ddtree_tui.tree_folds import prune
@@ -49,7 +49,7 @@ def test_every_drawing_is_sound(
     assert layout.width == max(cell_len(line) for line in text_of(layout))
     places = [
         part.place
-        for line in layout.lines
+        for line in layout.lines[layout.told :]
         for part in line
         if part.place is not None and isinstance(part.role, State)
     ]
@@ -59,10 +59,11 @@ def test_every_drawing_is_sound(
     assert places.count(ROOT) == 1
     assert places.count(BONUS) == (round_.bonus_id is not None)
     assert places.count(NEAR_MISS) == (round_.miss is not None and not round_.miss.beyond)
-    # the accepted path is the start of the first row
-    first = [part.place for part in layout.lines[0] if isinstance(part.role, State)]
+    # the accepted path comes before all branches; across, it is the start of the first row
     path = [ROOT, *round_.accepted] + ([BONUS] if round_.bonus_id is not None else [])
-    assert first[: len(path)] == path
+    assert places[: len(path)] == path
+    first = [part.place for part in layout.lines[layout.told] if isinstance(part.role, State)]
+    assert not horizontal or first[: len(path)] == path
     if rows is not None:
         assert len(layout.lines) <= max(rows, 3)
     for line in layout.lines:
@@ -101,7 +102,8 @@ def test_a_column_is_a_depth(seed: int, budget: int, width: int) -> None:
     round_ = drawn(seed, budget)
     shape = DraftShape.of(round_)
     columns: dict[int, set[int]] = {}
-    for line in lay_out(shape, label, width, 25).lines:
+    layout = lay_out(shape, label, width, 25)
+    for line in layout.lines[layout.told :]:
         x = 0
         for part in line:
             if isinstance(part.role, State) and part.place is not None and part.place >= ROOT:
@@ -127,10 +129,17 @@ def test_indented_rows_name_their_depth(seed: int, budget: int) -> None:
     round_ = drawn(seed, budget)
     shape = DraftShape.of(round_)
     layout = lay_out(shape, label, 78, 12, arrangement="indented")
+    first = {ROOT, *round_.accepted}  # and what follows them on their row, which may go on below
+    place = shape.end
+    while place >= ROOT and (entries := shape.below(place)):
+        place = entries[0]
+        first.add(place)
+    first |= {fold_below(place) for place in first if place >= ROOT}
     for line in layout.lines[1:]:
         numbers = [part.text for part in line if part.role == "depth"]
         if not numbers:
-            assert line[0].role is State.FOLDED
+            beside = all(part.place is None or part.place in first for part in line)
+            assert line[0].role is State.FOLDED or beside
             continue
         (number,) = numbers
         place = next(part.place for part in line if isinstance(part.role, State))
@@ -167,7 +176,34 @@ def test_a_full_block_is_drawn_without_a_miss() -> None:
     assert round_.miss is None
     layout = lay_out(DraftShape.of(round_), label, 118, 19)
     assert layout.width <= 118
-    assert text_of(layout)[0].count("✓") == BLOCK - 1
+    assert text_of(layout)[layout.told].count("✓") == BLOCK - 1
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "width"), [("horizontal", 117), ("horizontal", 158), ("indented", 77), ("indented", 117)]
+)
+def test_the_accepted_path_is_readable_however_long_it_is(arrangement: Arrangement, width: int) -> None:
+    recordings = (Recording(5, awkward=0.0), Recording(5, skill=40.0, awkward=0.0))
+    lengths: set[int] = set()
+    for number in range(60):
+        round_ = recordings[number % 2].round(DecodeSettings(), 0, 50, 7)
+        layout = lay_out(DraftShape.of(round_), label, width, 14, arrangement=arrangement)
+        assert len(layout.lines) <= 14
+        assert layout.width <= width
+        told = " ".join(text_of(layout)[: layout.told or 4])
+        for node in round_.accepted:
+            token = label(round_.nodes.ids[node])[0]
+            assert f"{GLYPHS[State.ACCEPTED]} {token}" in told or GLYPHS[State.ACCEPTED] + token in told
+        lengths.add(len(round_.accepted))
+    assert max(lengths) >= 10
+    assert min(lengths) <= 4
+
+
+def test_a_path_that_its_columns_show_in_full_is_not_told_twice() -> None:
+    told = {lay_out(DraftShape.of(drawn(seed)), label, 500, 19).told for seed in range(20)}
+    assert told == {0}
+    told = {lay_out(DraftShape.of(drawn(seed)), label, 98, 19).told for seed in range(20)}
+    assert told == {0, 1} or told == {0, 1, 2}
 
 
 def test_the_near_miss_names_token_and_rank() -> None:
