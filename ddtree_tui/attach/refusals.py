@@ -24,10 +24,18 @@ from engine.errors import EngineError
 
 MOST_WORDS = 400
 """Characters of a server's own words that are shown."""
+_BROKEN_OFF = (
+    *(ConnectionResetError, ConnectionAbortedError, BrokenPipeError),
+    *(http.client.RemoteDisconnected, http.client.IncompleteRead),
+    *(ssl.SSLEOFError, ssl.SSLZeroReturnError),
+)
 
 
 def unreachable(address: Address, error: Exception) -> EngineError:
-    """No connection came about, or no answer through it."""
+    """No connection came about, or no answer through it. Where it broke off it is ``lost``: something that
+    listens was there."""
+    if isinstance(error, _BROKEN_OFF):
+        return lost(address, error)
     host, hint = str(address), "Check that the server runs and that the address is right."
     match error:
         case ssl.SSLCertVerificationError():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -126,7 +127,7 @@ def test_whatever_a_refusal_says(body: bytes):
     ("answer", "kind"),
     [
         (b"SSH-2.0-OpenSSH_9.6\r\n", "remote_unreachable"),
-        (b"", "remote_unreachable"),
+        (b"", "remote_lost"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n", "remote_unreachable"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "remote_unreachable"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "remote_lost"),
@@ -139,6 +140,19 @@ def test_what_is_no_answer(answer: bytes, kind: str):
     with canned({"/": answer}) as server, pytest.raises(EngineError) as told:
         client(server.url).get("/")
     assert told.value.kind == kind
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_server_that_dies_before_its_answer_has_broken_off(reset: bool):
+    def die(connection: socket.socket) -> None:
+        if reset:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with canned({"/v1/chat/completions": die}) as server, pytest.raises(EngineError) as told:
+        client(server.url).post("/v1/chat/completions", {"prompt": "It waits its turn."})
+    assert told.value.kind == "remote_lost"
+    assert told.value.message == f"The connection to {server.url} broke."
+    assert "that the server still runs" in told.value.hint
 
 
 def test_an_answer_that_does_not_end_is_cut():
