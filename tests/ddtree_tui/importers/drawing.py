@@ -21,7 +21,7 @@ from ddtree_tui.statistics.tables import tables_text
 from ddtree_tui.transcript_lines import TranscriptLines
 from ddtree_tui.tree_layout import ARRANGEMENTS, lay_out
 from ddtree_tui.widgets.node_detail import detail_lines
-from ddtree_tui.widgets.round_heading import outcome as heading
+from ddtree_tui.widgets.round_heading import told as heading
 from ddtree_tui.widgets.stats import Numbers, Stats
 from ddtree_tui.written_text import VIEWS, Writing
 
@@ -52,7 +52,7 @@ def rounds_drawn(answer: Answer) -> Iterator[str]:
                 layout = lay_out(shape, answer.labels, 80, height, arrangement=arrangement)
                 yield from (part.text for line in layout.lines for part in line)
                 minimap(layout, shape, height, cursor=None, found=())
-        yield " ".join(text for text, _ in heading(round_, 200))
+        yield " ".join(text for text, _ in heading(round_, [], 200)[0])
         yield outcome(round_)
         for place in (ROOT, *range(len(round_.nodes.ids)), *shape.extras(shape.end)):
             facts = facts_of(shape, place, answer.vocabulary, answer.labels, finished=answer.finished)
