@@ -48,3 +48,10 @@ def pytest_collection_finish() -> None:
     """What is there by now stays: all modules, torch among them, and all tests. Looking through them for
     garbage again and again was half of what tests of the app took."""
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)  # behind the end of the file's fixtures
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """A file's models lie in cycles: away with them before the next file's are loaded."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
