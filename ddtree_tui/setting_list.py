@@ -160,10 +160,11 @@ def nudged(setting: Setting, value: Any, by: int, limits: Limits) -> Any:
 
 
 def about(setting: Setting, limits: Limits) -> str:
-    """What it means, and its values where that does not name them."""
-    choices = limits.modes if setting.name == "mode" else setting.field.choices
-    named = all(choice in setting.field.help for choice in choices)
-    return setting.field.help if named else f"{setting.field.help} ({', '.join(choices)})"
+    """What it means, and its values where that does not name them or the pair has not all."""
+    said, choices = setting.field.help, setting.field.choices
+    if setting.name == "mode" and tuple(limits.modes) != choices:
+        return f"{said} Without a drafter: {', '.join(limits.modes)}."
+    return said if all(choice in said for choice in choices) else f"{said} ({', '.join(choices)})"
 
 
 def shown(setting: Setting, value: Any, limits: Limits | None = None) -> str:

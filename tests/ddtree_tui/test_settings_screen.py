@@ -227,7 +227,7 @@ async def test_without_a_drafter_there_is_mode_ar_alone() -> None:
         await opened(play, "mode")
         await play.pilot.press("right")
         assert play.controller.settings.mode == "ar"
-        assert "(ar)" in said(play)
+        assert "Without a drafter: ar." in said(play)
         engine.queue.append(loaded)
         await play.until(lambda: play.controller.settings.mode == "tree")
 

@@ -31,7 +31,7 @@ def interpreter_works() -> bool:
     not interpreter_works(), reason="needs Triton 3.7 (or NumPy before 2.4) for its interpreter"
 )
 def test_kernels_agree_with_their_twins_under_tritons_interpreter() -> None:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", str(FOLDER)]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", str(FOLDER)]
     done = subprocess.run(
         command,
         env=os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
