@@ -9,6 +9,7 @@ from ddtree_tui.check.rows import rows_of
 from ddtree_tui.comparison_lane import LANE, Compared, ComparisonLane
 from ddtree_tui.screens.oracle import OracleScreen
 from ddtree_tui.session import Session
+from ddtree_tui.widgets.timeline import LANE_LABEL
 from engine.commands import Cancel, Check, Generate
 from engine.events import AnyEvent, Checked, Checking, Divergence, LayerCheck
 
@@ -52,7 +53,7 @@ def sick() -> list[AnyEvent]:
 async def test_a_lane_under_the_timeline_tells_by_glyph():
     async with replaying(sick(), size=(100, 40)) as play:
         *_, lane, _axis = play.part("#timeline").split("\n")
-        assert lane.split() == [*"==≈=≠≠====··"]
+        assert lane.split() == [LANE_LABEL, *"==≈=≠≠====··"]
     async with replaying(conversation(1, rounds=12), size=(100, 40)) as play:
         assert "·" not in play.part("#timeline").split("\n")[-2]
 

@@ -644,7 +644,7 @@ async def test_help_is_not_cut_in_a_small_terminal() -> None:
 
 async def test_help_begins_with_the_pane_in_focus() -> None:
     """From the draft tree with what is drawn there: it is the signs one asks for."""
-    async with replaying(conversation(1, rounds=3), size=(120, 60)) as play:
+    async with replaying(conversation(1, rounds=3), size=(120, 100)) as play:
         for key, first, pane in (("r", "", "in the text"), ("c", "last committed", "in the draft tree")):
             await play.pilot.press(key, "f1")
             await play.settle()

@@ -59,7 +59,10 @@ async def test_vllm_with_a_drafter_shows_chains() -> None:
         assert "64 tokens, 63 in 16 rounds" in text
         assert "first token after" in text
         # Every round: three drafted tokens, all accepted, and the target's own; the last one is cut.
-        assert "round 16 of 16   ✓ 3 of 3 accepted = 3 tokens · chain · time unknown" in text
+        assert (
+            "round 16 of 16   ✓ 3 of 3 accepted = 3 tokens · the answer ends, so no ★ · time unknown · chain"
+            in text
+        )
         await play.pilot.press("f3")
         await play.settle()
         shown = play.part("#tree")
