@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from ddtree_tui.answer import Answer
 from ddtree_tui.pair_choice import PairChoice
 from ddtree_tui.playback import Playback
 from ddtree_tui.problem import Problem, failure, silence
@@ -110,6 +111,11 @@ class Controller(SessionShowing):
     def watching(self) -> bool:
         """Whether the run under way is somebody else's."""
         return False
+
+    @property
+    def asked(self) -> Sequence[Answer]:
+        """The answers to prompts of this conversation that were sent from here."""
+        return self.session.answers
 
     @property
     def expects(self) -> bool:

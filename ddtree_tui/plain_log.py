@@ -21,7 +21,7 @@ from ddtree_tui.race.report import race_text
 from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import SETTINGS, Since, shown
 from engine.errors import EngineError
-from engine.events import AnyEvent, Failed
+from engine.events import AnyEvent, Failed, Finished
 
 TICK_SECONDS = 0.05
 COMMANDS = {
@@ -52,20 +52,26 @@ class PlainLog:
         self._at_end = False
         self._prompts: deque[str] = deque()
         """Those that wait for the end of the run under way."""
+        self._unanswered = False
+        """Whether the prompt that it was started with has no answer yet."""
+        self._failed: str | None = None
+        """The kind of the last failure."""
         controller.listener = self._heard
 
     def run(self, prompt: str | None, problems: Iterable[str]) -> int:
-        """Until the user ends it, or the input has ended and nothing runs; returns the exit code."""
+        """Until the user ends it, or the input has ended and nothing runs; returns the exit code, which then
+        says whether ``prompt`` was answered."""
         self._say(HOW)
         for problem in problems:
             self._say(f"Notice: {problem}")
         if prompt is not None:
+            self._unanswered = True
             self._ask(prompt)
         threading.Thread(target=self._read_all, name="input", daemon=True).start()
         while True:
             try:
                 if not self._turn():
-                    return exit_codes.OK
+                    return self._code()
             except KeyboardInterrupt:
                 if not self._controller.busy:
                     return exit_codes.interrupted(2)
@@ -79,6 +85,7 @@ class PlainLog:
             if not line:
                 self._at_end = True
             elif line.strip() == "/quit":
+                self._unanswered = False
                 return False
             elif line.startswith("/"):
                 self._command(line.strip())
@@ -97,7 +104,8 @@ class PlainLog:
         if self._prompts and not controller.busy:
             self._ask(self._prompts.popleft())
         loading = controller.session.phase is Phase.LOADING and controller.waiting is not None
-        under_way = controller.busy or loading or controller.expects or bool(self._prompts)
+        under_way = controller.busy or loading or bool(self._prompts)
+        under_way = under_way or (controller.expects and not self._unanswered)
         return not self._at_end or under_way
 
     def _read_all(self) -> None:
@@ -105,7 +113,19 @@ class PlainLog:
             self._lines.put(line)
         self._lines.put("")
 
+    def _code(self) -> int:
+        if not self._unanswered:
+            return exit_codes.OK
+        if self._failed is None:
+            return exit_codes.NOT_LOADED
+        return exit_codes.exit_code(self._failed, loading=self._controller.session.loaded is None)
+
     def _heard(self, event: AnyEvent) -> None:
+        asked = self._controller.asked
+        if isinstance(event, Failed):
+            self._failed = event.error
+        elif isinstance(event, Finished) and asked and asked[-1].finished is event:
+            self._unanswered = False
         if not isinstance(event, Failed):  # told as a problem
             for line in self._narrator.tell(event):
                 self._print(line)
@@ -115,7 +135,8 @@ class PlainLog:
             self._prompts.append(prompt)
             self._say("A run is under way: the prompt waits for its end. /stop takes it back, too.")
         elif self._controller.submit(prompt) and self._controller.waiting is not None:
-            self._say("The prompt waits for the models.")
+            whom = "server" if self._controller.place else "models"
+            self._say(f"The prompt waits for the {whom}.")
 
     def _stop(self) -> None:
         waited = len(self._prompts)

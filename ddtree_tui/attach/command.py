@@ -51,7 +51,7 @@ def _remote(
             "Leave --request away: F11 lists those that there are.",
         )
     link.start()
-    return RemoteController(options.decode, link, log_path=options.log_path)
+    return RemoteController(options.decode, link)
 
 
 def _plain(
@@ -70,7 +70,7 @@ def _plain(
         )
     link = PlainLink(client, model=attach.model, trace=options.trace, recorder=recorder)
     link.start()
-    controller = PlainController(options.decode, link, log_path=options.log_path)
+    controller = PlainController(options.decode, link)
     if theirs := sorted(name.replace("_", " ") for name in attach.decoding - SETTINGS):
         controller.notices.append(f"The server decides by itself: {', '.join(theirs)}.")
     return controller

@@ -21,12 +21,14 @@ class Connection:
     """Attributes:
     reach: whether the server is heard.
     reason: why it is not, or why it does not serve; empty where all is well.
+    failed: of a server that does not serve, whether waiting will hardly help.
     again_at: ``time.monotonic`` of the next attempt, where it is lost.
     """
 
     reach: Reach
     reason: str = ""
     again_at: float = 0.0
+    failed: bool = False
 
 
 def pause_after(failures: int) -> float:

@@ -21,7 +21,7 @@ from engine.events import AnyEvent, Failed, Loading
 from engine.settings import LoadSettings
 from engine.trace import TraceWriter
 
-REPORT = "Please report it with the log."
+REPORT = "Please report it."
 log = logging.getLogger("ddtree_tui")
 STOP_SECONDS = 5.0
 """How long the end of the app waits for a server that was hung up on."""

@@ -48,7 +48,8 @@ class RemoteController(Controller):
         self.watchdog = Watchdog(math.inf)  # a long silence may be another's prompt
         self._own: list[Answer] = []
         self._told: tuple[object, ...] = ()
-        self._reason = ""
+        self._ailing: tuple[bool, bool] = (False, False)
+        """Whether it was told that the server does not serve, and that it has failed."""
 
     # What is going on
 
@@ -88,10 +89,10 @@ class RemoteController(Controller):
             return f"connection lost, again in {seconds} s", "bad"
         if connection.reach is Reach.CONNECTING:
             return "connecting", "quiet"
+        if connection.reason and (not self.busy or self.waiting is not None):
+            return f"not serving: {fit(connection.reason, REASON_CELLS)}", "bad"
         if self.busy:
             return self._own_state()
-        if connection.reason:
-            return f"not serving: {fit(connection.reason, REASON_CELLS)}", "bad"
         if self.session.phase is Phase.BROKEN:
             return "the server's engine has stopped", "bad"
         shown = self.link.shown
@@ -118,15 +119,36 @@ class RemoteController(Controller):
 
     def tick(self, now: float) -> bool:
         self.notices += self.link.sentences()
-        connection = self.link.connection
-        if connection.reach is Reach.HEARD and connection.reason != self._reason:
-            self._reason = connection.reason
-            self.notices += [f"The server does not serve: {self._reason}"] if self._reason else []
+        self._tell_health()
         changed = super().tick(now)
+        there = self.session.phase in (Phase.READY, Phase.RUNNING)
+        if self.waiting is not None and self.link.serves and there:
+            prompt, self.waiting = self.waiting, None
+            self.submit(prompt)
         told = (self.state, self.busy)
         changed = changed or told != self._told
         self._told = told
         return changed
+
+    def _tell_health(self) -> None:
+        """Whether the server serves, where that has changed; the first line says why in each moment."""
+        connection = self.link.connection
+        ailing = (bool(connection.reason), connection.failed)
+        if connection.reach is not Reach.HEARD or ailing == self._ailing:
+            return
+        self._ailing = ailing
+        told = (
+            f"The server does not serve: {connection.reason}" if connection.reason else "The server serves."
+        )
+        self.notices.append(told)
+        if connection.failed and self.waiting is not None:
+            self.waiting = None
+            self._not_served()
+
+    def _not_served(self) -> None:
+        reason = self.link.connection.reason
+        message = f"The server does not serve: {reason}"
+        self._problems.append(Problem("The prompt was not answered", message, log_path=self._log_path))
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         for event in events:
@@ -165,7 +187,15 @@ class RemoteController(Controller):
         if one_round:
             self.notices.append("The server does not stop between rounds: Enter sends the prompt.")
             return False
-        if prompt.strip() and not self.busy and self.session.phase in (Phase.READY, Phase.RUNNING):
+        if not prompt.strip() or self.busy:
+            return False
+        if self.link.connection.failed:
+            self._not_served()
+            return False
+        if self.session.phase is Phase.LOADING or not self.link.serves:
+            self.waiting = prompt
+            return True
+        if self.session.phase in (Phase.READY, Phase.RUNNING):
             self._leave()
         asked = len(self.session.answers)
         if not super().submit(prompt):
@@ -173,6 +203,10 @@ class RemoteController(Controller):
         if len(self.session.answers) > asked:
             self._own.append(self.session.answers[-1])
         return True
+
+    @property
+    def asked(self) -> Sequence[Answer]:
+        return self._own
 
     def _conversation(self) -> list[Message]:
         return self.session.messages(self._own)

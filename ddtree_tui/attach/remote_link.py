@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from ddtree_tui.attach.asking import Sent, chunks
 from ddtree_tui.attach.client import Client, Line
 from ddtree_tui.attach.connection import Connection, Reach, pause_after
 from ddtree_tui.attach.outlet import Outlet
-from ddtree_tui.attach.routes import ailment, items
+from ddtree_tui.attach.routes import Ailment, ailment, items
 from ddtree_tui.attach.watching import Shown
 from ddtree_tui.attach.wire import Item
+from ddtree_tui.escape import escape
 from ddtree_tui.recorder import Recorder
 from engine.commands import AnyCommand, Cancel, Generate, encode_command
 from engine.errors import EngineError
@@ -25,7 +27,9 @@ STEADY_SECONDS = 10.0
 SILENCE_SECONDS = 45.0
 """The server says something every 15 s, if only that there is nothing new."""
 HEALTH_SECONDS = 5.0
-"""How often a server is asked how it is, while nothing of it is watched."""
+"""How often a server is asked how it is."""
+AILING_SECONDS = 1.0
+"""The same while it does not serve."""
 CHECK = "check-"
 """How the names of requests begin that the server made itself."""
 CANCELLED = "remote_cancelled"
@@ -84,12 +88,20 @@ class RemoteLink:
         """Counts what is to be watched: a reader whose turn is over stops."""
         self._ended = False
         self._reader = threading.Thread(target=self._read, name="remote-events", daemon=True)
+        self._nurse = threading.Thread(target=self._look_at_health, name="remote-health", daemon=True)
+        self._health_line = Line()
+
+    @property
+    def serves(self) -> bool:
+        """Whether the server takes prompts, as far as is known."""
+        return self.connection.reach is Reach.HEARD and not self.connection.reason
 
     # As an engine
 
     def start(self, load: LoadSettings | None = None) -> None:
         """Connect. What is loaded is the server's business."""
         self._reader.start()
+        self._nurse.start()
 
     def send(self, command: AnyCommand) -> None:
         """Send a prompt, or have the answer under way ended; the server takes no other commands.
@@ -123,10 +135,12 @@ class RemoteLink:
         with self._changed:
             self._ended = True
             self._turn_over()
+            self._health_line.hang_up()
             if self.sent is not None:
                 self.sent.line.hang_up()
-        if self._reader.is_alive():
-            self._reader.join(2.0)
+        for thread in (self._reader, self._nurse):
+            if thread.is_alive():
+                thread.join(2.0)
         self._outlet.close()
 
     # What is watched
@@ -256,9 +270,10 @@ class RemoteLink:
             EngineError: as ``refusals`` names them; ``remote_lost`` if the server ends it before.
         """
         request, first = (shown.id, shown.next) if shown is not None else (None, 0)
-        reason = ailment(self.client, line) if self._loaded is None else ""
+        known = self.serves and self._loaded is not None
+        found = Ailment() if known else ailment(self.client, line)
         with items(self.client, request, first, silence=self._silence, line=line) as stream:
-            self.connection = Connection(Reach.HEARD, reason)
+            self._is(found)
             for item in stream:
                 if not self._take(item, turn, whole=shown is not None):
                     break
@@ -292,6 +307,7 @@ class RemoteLink:
                 self._outlet.put(event)
             if isinstance(item.event, Failed) and item.event.error == "engine_died":
                 self._loaded = None  # the stream of whatever runs tells when there is another
+                self._ails(item.event.message)
             if shown.over and self.sent is not None and self.sent.id == shown.id:
                 self.sent = None
             return not (shown.over and whole)
@@ -305,13 +321,14 @@ class RemoteLink:
         """Of no request: what is loaded, with which every stream begins, or that the engine ended."""
         match event:
             case Loaded() if event != self._loaded:
-                self.connection = Connection(Reach.HEARD)
                 self._loaded = event
                 self._outlet.put(event)
             case Loading():
+                self._ails(event.stage)
                 self._outlet.put(event)
             case Failed():
                 self._loaded = None
+                self._ails(event.message)
                 self._outlet.put(event)
 
     def _look_after(self, turn: int, line: Line) -> None:
@@ -321,8 +338,28 @@ class RemoteLink:
             EngineError: as ``refusals`` names them.
         """
         while turn == self._turn:
-            self.connection = Connection(Reach.HEARD, ailment(self.client, line))
-            self._rest(turn, HEALTH_SECONDS)
+            self._is(ailment(self.client, line))
+            self._rest(turn, HEALTH_SECONDS if self.serves else AILING_SECONDS)
+
+    def _is(self, found: Ailment) -> None:
+        self.connection = Connection(Reach.HEARD, found.reason, failed=found.failed)
+
+    def _ails(self, reason: str) -> None:
+        """The engine is not there, so that the server cannot serve until it says that it does."""
+        if self.serves:
+            self._is(Ailment(escape(reason)))
+
+    def _look_at_health(self) -> None:
+        """In a thread of its own, as what is loaded need not work, and a stream does not say that it does."""
+        while not self._ended:
+            if self.connection.reach is Reach.HEARD and self._wants_stream():
+                with contextlib.suppress(EngineError):  # the reader tells what is wrong with the connection
+                    found = ailment(self.client, self._health_line)
+                    if self.connection.reach is Reach.HEARD:
+                        self._is(found)
+            with self._changed:
+                seconds = HEALTH_SECONDS if self.serves else AILING_SECONDS
+                self._changed.wait_for(lambda: self._ended, seconds)
 
     def _is_missing(self, shown: Shown | None, error: EngineError) -> bool:
         """Whether it is that the server does not know the request any more: what is shown of it is all."""

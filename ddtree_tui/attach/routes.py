@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -65,8 +66,16 @@ def fetch(client: Client, request: str, path: Path) -> None:
             raise EngineError("trace_write", message, "Check that there is room.") from error
 
 
-def ailment(client: Client, line: Line) -> str:
-    """Why the server does not serve; empty if it does.
+@dataclass(frozen=True)
+class Ailment:
+    """Why the server does not serve; ``reason`` is empty if it does. ``failed``: waiting will hardly help."""
+
+    reason: str = ""
+    failed: bool = False
+
+
+def ailment(client: Client, line: Line) -> Ailment:
+    """What the server says of itself.
 
     Raises:
         EngineError: as ``refusals`` names them.
@@ -74,5 +83,6 @@ def ailment(client: Client, line: Line) -> str:
     with client.open("GET", HEALTH, also=(503,), line=line) as reply:
         found = reply.json()
     if not isinstance(found, dict) or found.get("status") == "ok":
-        return ""
-    return escape(str(found.get("reason") or found.get("status"))[:200])
+        return Ailment()
+    status = found.get("status")
+    return Ailment(escape(str(found.get("reason") or status)[:200]), status == "failed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import socket
 import threading
@@ -17,10 +18,13 @@ from linked import until, watching
 from make_recording import Recording
 from served import Served, serving
 
+from ddtree_tui import exit_codes
 from ddtree_tui.attach import wire
 from ddtree_tui.attach.address import read_address
 from ddtree_tui.attach.connection import Reach, pause_after
-from ddtree_tui.attach.remote_controller import RemoteController
+from ddtree_tui.attach.remote_controller import REASON_CELLS, RemoteController
+from ddtree_tui.escape import fit
+from ddtree_tui.plain_log import PlainLog
 from ddtree_tui.server.watch import framed
 from engine.errors import EngineError
 from engine.event_lines import encode_event
@@ -293,11 +297,73 @@ def test_a_server_that_does_not_serve_says_why(run: list[AnyEvent]):
         until(controller, lambda: told_once in controller.notices)
         assert controller.state == ("not serving: The oracle␛ found a defect.", "bad")
         assert controller.notices.count(told_once) == 1
-        assert controller.submit("hello")
-        assert controller.waiting == "hello"
-        ready.set()
-        controller.link.reconnect()
-        until(controller, lambda: controller.waiting is None)
+        assert not controller.submit("hello")
+        (problem,) = controller.take_problems()
+        assert problem.message == told_once
+
+
+def test_what_is_loaded_does_not_serve_yet(run: list[AnyEvent]):
+    checking = "A first answer is being checked."
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        return [framed(None, 0, loaded_of(run))]
+
+    with canned({"/health": http(503, {"status": "starting", "reason": checking})}) as server:
+        server.answers[EVENTS] = answering(server, told)
+        with watching(server.url) as controller:
+            until(controller, lambda: controller.session.loaded)
+            assert controller.state == (f"not serving: {fit(checking, REASON_CELLS)}", "bad")
+            assert controller.notices == [f"The server does not serve: {checking}"]
+            assert controller.submit("hello")
+            assert (controller.waiting, controller.busy) == ("hello", True)
+            server.answers["/health"] = http(200, {"status": "ok"})
+            until(controller, lambda: controller.waiting is None)
+            until(controller, lambda: any(asked.startswith("POST") for asked in server.asked))
+            assert controller.notices[-1] == "The server serves."
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_prompt_to_a_server_that_has_failed_is_not_answered(run: list[AnyEvent], at_once: bool):
+    failed = http(503, {"status": "failed", "reason": "planted: mask-id."})
+    starting = http(503, {"status": "starting", "reason": "A first answer is being checked."})
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        return [framed(None, 0, loaded_of(run))]
+
+    with canned({"/health": failed if at_once else starting}) as server:
+        server.answers[EVENTS] = answering(server, told)
+        with watching(server.url) as controller:
+            out = io.StringIO()
+            log = PlainLog(controller, lambda: "", out)
+            tick, controller.tick = controller.tick, lambda now: fail(server, failed, tick(now))
+            assert log.run("hello", ()) == exit_codes.NOT_LOADED
+    assert "The prompt waits for the server." in out.getvalue()
+    assert "The prompt was not answered: The server does not serve: planted: mask-id." in out.getvalue()
+    assert not any(asked.startswith("POST") for asked in server.asked)
+
+
+def fail(server: Canned, failed: bytes, changed: bool) -> bool:
+    """Once it was asked how it is."""
+    if any(asked.startswith("GET /health") for asked in server.asked):
+        server.answers["/health"] = failed
+    return changed
+
+
+@pytest.mark.parametrize(("answered", "code"), [(True, exit_codes.OK), (False, exit_codes.NOT_LOADED)])
+def test_the_exit_code_says_whether_there_was_an_answer(run: list[AnyEvent], answered: bool, code: int):
+    lines = events_of(run)
+
+    def told(request: str | None, first: int, time_: int) -> list[bytes]:
+        own = [framed("r", n, line) for n, line in enumerate(lines)] if request == "r" else []
+        return [framed(None, 0, loaded_of(run)), *own]
+
+    with summing_up(told) as (server, controller):
+        server.answers["/v1/chat/completions"] = (
+            stream(data(b'{"id": "r"}', b"[DONE]")) if answered else lambda connection: None
+        )
+        out = io.StringIO()
+        assert PlainLog(controller, lambda: "", out).run("hello", ()) == code
+    assert ("The connection to" in out.getvalue()) is not answered
 
 
 def test_a_prompt_that_is_refused_says_what_to_do(run: list[AnyEvent]):
