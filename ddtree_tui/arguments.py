@@ -144,7 +144,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="open the app on a server, with no model loaded",
         usage="%(prog)s URL [--api-key KEY] [--request ID] [options]",
         description=ATTACH_DESCRIPTION,
-        **looks,
+        **(looks | {"epilog": epilog(presets=False)}),
     )
     attach.set_defaults(command="attach")
     add_attach_options(attach)

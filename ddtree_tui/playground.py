@@ -69,7 +69,7 @@ from ddtree_tui.widgets.run_view import RunView
 from ddtree_tui.widgets.top_line import TopLine
 from ddtree_tui.widgets.transcript import Transcript
 from ddtree_tui.widgets.tree_search import SearchInput
-from ddtree_tui.widgets.waiting import Waiting
+from ddtree_tui.widgets.waiting import MODELS, SERVER, Waiting
 from ddtree_tui.widgets.welcome import Welcome
 
 SETTLE_SECONDS = 0.004
@@ -303,7 +303,7 @@ class PlaygroundApp(
         main.query_one(FindingLine).show(
             session.findings_of(controller.shown_answer), self.key_of("diagnose")
         )
-        main.query_one(Waiting).show(controller.waiting)
+        main.query_one(Waiting).show(controller.waiting, SERVER if controller.place else MODELS)
         main.query_one(Knobs).show(running, known, disabled=controller.playback is not None)
         if controller.playback is not None:
             self._paint_replay(main, now)

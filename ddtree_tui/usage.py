@@ -66,12 +66,15 @@ class Parser(argparse.ArgumentParser):
         raise EngineError("usage", message[:1].upper() + message[1:] + ".", help_hint)
 
 
-def epilog() -> str:
-    """What stands below the options: presets and exit codes."""
+def epilog(*, presets: bool = True) -> str:
+    """What stands below the options: presets, where models are loaded, and exit codes."""
     codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exit_codes.MEANINGS.items())
+    below = f"exit codes:\n{codes}"
+    if not presets:
+        return below
     names = max(map(len, PRESETS))
-    presets = "\n".join(f"  {name:<{names}}  {preset.note}" for name, preset in PRESETS.items())
-    return f"presets for --model:\n{presets}\n\nexit codes:\n{codes}"
+    listed = "\n".join(f"  {name:<{names}}  {preset.note}" for name, preset in PRESETS.items())
+    return f"presets for --model:\n{listed}\n\n{below}"
 
 
 def _no_command(name: str) -> EngineError:

@@ -39,6 +39,9 @@ class RequestActions(KeepActions):
         controller = self.live or self.controller
         if not isinstance(controller, RemoteController):
             text = "There is no server to list: ddtree-tui attach URL shows the requests of ddtree-tui serve."
+            if controller.place:
+                text = "The requests of others are not listed here: only ddtree-tui serve tells them, "
+                text += "without --as openai."
             self.notify(text, markup=False, timeout=5)
             return
         link = controller.link

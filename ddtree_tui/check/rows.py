@@ -19,6 +19,8 @@ SMALLEST = 1e-9
 """Errors below are drawn like this one."""
 BAD, GOOD, TEXT, QUIET, PLOT = "bad", "good", "text", "quiet", "plot"
 
+TO_COMPARE = "To compare it: ddtree-tui check FILE, which Esc, then x exports (JSONL)"
+
 
 def rows_of(answer: Answer, width: int, *, live: bool, plain: bool) -> list[Row]:
     """All lines.
@@ -37,7 +39,7 @@ def _rows(answer: Answer, width: int, *, live: bool, plain: bool) -> Iterator[Ro
     checked = answer.checked
     if checked is None:
         yield from wrapped("This answer was not compared with the target alone.", TEXT, width)
-        how = "c compares it." if live else "To compare it: ddtree-tui check FILE"
+        how = "c compares it." if live else TO_COMPARE
         yield from wrapped(how if not live or answer.over else "Wait for its end.", QUIET, width)
         return
     good = checked.verdict in ("identical", "ties")

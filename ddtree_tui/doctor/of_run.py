@@ -21,8 +21,12 @@ from engine.settings import LoadSettings
 TO_COMPARE = "To compare: Esc, then C, or of a recorded run: ddtree-tui doctor FILE"
 FROM_AFAR = (
     "This is what the server's events tell. What its engine holds inside, and what the target alone would "
-    "write, cannot be looked at from here: export the run as JSONL (x), and run where the models are: "
-    "ddtree-tui doctor FILE"
+    "write, cannot be looked at from here: Esc, then x exports the run as FILE (JSONL). Run where the models "
+    "are: ddtree-tui doctor FILE, or ddtree-tui check FILE"
+)
+FROM_ANSWERS = (
+    "This is what the server's answers tell. What it holds inside, and what the target alone would write, "
+    "cannot be looked at from here."
 )
 
 

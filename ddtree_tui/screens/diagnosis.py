@@ -6,7 +6,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 
 from ddtree_tui.controller import Controller
-from ddtree_tui.doctor.of_run import FROM_AFAR, TO_COMPARE, awaited, report_of, rows_of, state_of
+from ddtree_tui.doctor.of_run import (
+    FROM_AFAR,
+    FROM_ANSWERS,
+    TO_COMPARE,
+    awaited,
+    report_of,
+    rows_of,
+    state_of,
+)
 from ddtree_tui.doctor.report import CauseReport, Report
 from ddtree_tui.rows import Row
 from ddtree_tui.screens.live import EXPLAIN, QUIT, LiveScreen
@@ -137,7 +145,8 @@ class DiagnosisScreen(LiveScreen[int]):
     def compose(self) -> ComposeResult:
         """Title, diagnosis, keys."""
         yield ScreenTitle("Diagnosis of the shown run")
-        how = FROM_AFAR if self._controller.place else TO_COMPARE
+        afar = FROM_AFAR if self._controller.lists else FROM_ANSWERS
+        how = afar if self._controller.place else TO_COMPARE
         yield DiagnosisView(plain=self._plain, how=how)
         yield KeyBar()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ddtree_tui.escape import escape, fit
 from ddtree_tui.widgets.painted import Lines, Span
 
-LABEL = "waits for the models: "
+MODELS, SERVER = "waits for the models: ", "waits for the server: "
 KEYS = "  Esc takes it back"
 
 
@@ -29,10 +29,12 @@ class Waiting(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._prompt: str | None = None
+        self._label = MODELS
 
-    def show(self, prompt: str | None) -> None:
-        """Take the prompt that waits; None while none does."""
-        if prompt != self._prompt:
+    def show(self, prompt: str | None, label: str = MODELS) -> None:
+        """Take the prompt that waits, and for what; None while none does."""
+        if (prompt, label) != (self._prompt, self._label):
+            self._label = label
             self._prompt = prompt
             self.set_class(prompt is not None, "-waiting")
             self.redraw()
@@ -40,5 +42,5 @@ class Waiting(Lines):
     def draw(self, width: int, height: int) -> list[list[Span]]:
         if self._prompt is None:
             return []
-        prompt = fit(escape(" ".join(self._prompt.split())), max(1, width - len(LABEL) - len(KEYS)))
-        return [[(LABEL, "label"), (prompt, "prompt"), (KEYS, "keys")]]
+        prompt = fit(escape(" ".join(self._prompt.split())), max(1, width - len(self._label) - len(KEYS)))
+        return [[(self._label, "label"), (prompt, "prompt"), (KEYS, "keys")]]

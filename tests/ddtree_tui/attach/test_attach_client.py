@@ -294,3 +294,11 @@ def test_the_command_says_what_is_wrong_before_the_app(
         assert len(told.splitlines()) == 1
     assert cli.main(["attach", server.url, *log]) == exit_codes.NOT_LOADED
     assert "nothing listens there" in capfd.readouterr().err
+
+
+def test_the_help_lists_no_models_that_are_loaded_here(capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        cli.main(["attach", "--help"])
+    told = capfd.readouterr().out
+    assert "presets for --model" not in told
+    assert "exit codes:" in told

@@ -182,6 +182,9 @@ async def test_it_is_said_what_cannot_be_looked_at_from_afar(server: Served):
         await play.until(lambda: isinstance(play.app.screen, DiagnosisScreen))
         await play.settle()
         assert "This is what the server's events tell." in play.text()
+        told = " ".join(play.text().replace("│", " ").split())
+        assert "x exports the run as FILE" in told
+        assert "ddtree-tui check FILE" in told
         await play.pilot.press("escape")
         play.app.action_check_answer()
         await play.until(lambda: isinstance(play.app.screen, OracleScreen))

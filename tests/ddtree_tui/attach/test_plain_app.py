@@ -13,6 +13,7 @@ from ddtree_tui.attach.address import read_address
 from ddtree_tui.attach.client import Client
 from ddtree_tui.attach.plain_controller import PlainController
 from ddtree_tui.attach.plain_link import PlainLink
+from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from ddtree_tui.screens.problem import ProblemScreen
 from ddtree_tui.session import Phase
 from engine.settings import DecodeSettings
@@ -148,6 +149,17 @@ async def test_what_the_server_decides_and_what_it_refuses_is_a_dialog() -> None
         server.answers[CHAT] = events({"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]})
         await play.pilot.press("i")
         assert "Hi." in await answered(play, "again")
+
+
+async def test_the_requests_of_others_are_not_told() -> None:
+    async with on(answers_of(recording("vllm_draft_model.json"), "list")) as (play, _):
+        await play.pilot.press("f11")
+        await play.until(lambda: any("are not listed" in told for told in play.told))
+        await answered(play)
+        play.app.action_diagnose()
+        await play.until(lambda: isinstance(play.app.screen, DiagnosisScreen))
+        await play.settle()
+        assert "This is what the server's answers tell." in play.text()
 
 
 async def test_no_server_can_be_tried_again() -> None:
