@@ -40,7 +40,7 @@ async def check_engine(decode: Decode, settings: DecodeSettings, loaded: Loaded)
     )
     began = time.monotonic()
     events = await _answer(decode, replace(settings, oracle="full"))
-    _check_findings(events)
+    _check_findings(events, settings)
     checked = _check_oracle(events, settings)
     if settings.mode != "ar" and (checked is None or checked.verdict == "identical"):
         plain = await _answer(decode, replace(settings, mode="ar", inject=()))
@@ -59,9 +59,14 @@ async def _answer(decode: Decode, settings: DecodeSettings) -> list[AnyEvent]:
     return events
 
 
-def _check_findings(events: list[AnyEvent]) -> None:
+def _check_findings(events: list[AnyEvent], settings: DecodeSettings) -> None:
     for event in events:
         if isinstance(event, Finding) and event.severity == "defect":
+            if settings.inject:  # what to do about the cause is to plant none
+                raise _failed(
+                    f"planted: {', '.join(settings.inject)}. Found: {event.cause}: {event.seen}",
+                    "Start the server without --inject.",
+                )
             raise _failed(f"{event.cause}: {event.seen}", event.todo)
 
 

@@ -86,3 +86,13 @@ async def test_others_do_not(drafted: list[AnyEvent], plain: list[int], kind: st
         await check(drafted, plain)
     assert failed.value.kind == kind
     assert said in failed.value.message
+
+
+async def test_a_fault_that_was_planted_is_called_so() -> None:
+    async def decode(command: Generate) -> list[AnyEvent]:
+        return [finished(TEXT), FINDING, checked()]
+
+    with pytest.raises(EngineError) as failed:
+        await check_engine(decode, DecodeSettings(inject=("mask-id",)), loaded())
+    assert "planted: mask-id. Found: mask-id: It is 7." in failed.value.message
+    assert failed.value.hint == "Start the server without --inject."
