@@ -35,6 +35,12 @@ _STATUS = {
 """By the kind of the engine's error; all others are 500."""
 _CODES = {"prompt_too_long": "context_length_exceeded", "thinking_unsupported": "unsupported_value"}
 _OF_THE_PROMPT = ("prompt_too_long", "empty_prompt", "bad_prompt", "bad_text", "template_refused")
+_HINTS = {
+    "bad_text": "Send whole characters: a surrogate has no meaning without its other half.",
+    "empty_prompt": "Add a message of the user's that is not empty.",
+    "prompt_too_long": "Send less.",
+}
+"""For whoever writes the request, where the engine's own hint is for who sits in front of the app."""
 _PARAMS = {
     "thinking_unsupported": "enable_thinking",
     "no_drafter": "mode",
@@ -83,8 +89,9 @@ def of_engine(error: EngineError | Failed, question: str = "messages") -> ApiErr
     kind = error.kind if isinstance(error, EngineError) else error.error
     message = error.message
     status = _STATUS.get(kind, 500)
-    if status == 400 and error.hint:  # other hints are for whoever runs the server
-        message = f"{message} {error.hint}"
+    hint = _HINTS.get(kind, error.hint)
+    if status == 400 and hint:  # other hints are for whoever runs the server
+        message = f"{message} {hint}"
     param = question if kind in _OF_THE_PROMPT else _PARAMS.get(kind)
     return ApiError(status, message, code=_CODES.get(kind, kind), param=param)
 
@@ -133,6 +140,10 @@ def _invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
             message = "The body is not a JSON object."
         case "missing":
             message = f"The parameter '{param}' is missing."
+        case "union_tag_not_found":
+            message = f"The parameter '{param}' has no 'role'."
+        case "union_tag_invalid":
+            message = f"The parameter '{param}' has an unknown role; there are {', '.join(_ROLES)}."
         case "value_error" if param is None:  # of several together, named first in the sentence
             message = str(first["ctx"]["error"])
             param = message.split("'")[1]
