@@ -249,7 +249,7 @@ async def test_keys_of_the_configuration_work_and_are_shown(tmp_path: Path) -> N
         assert "^B →" in play.part("#keys")
         assert "^X quit" in play.part("#keys")
         assert "F12 keys" in play.part("#keys")
-        await play.pilot.press("f12")
+        await play.pilot.press("i", "f12")  # in the tree it begins with the tree's signs
         await play.settle()
         assert "Ctrl+B  h " in play.text()
         assert "F12" in play.text()
