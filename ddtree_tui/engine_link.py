@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.recorder import Recorder
+from ddtree_tui.records import Records
 from engine.commands import AnyCommand, Load
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed
 from engine.settings import LoadSettings
-from engine.trace import TraceWriter
 
 
 class EngineLink:
@@ -34,9 +34,7 @@ class EngineLink:
     ) -> None:
         self._load = load
         self._queue: deque[AnyEvent] = deque()
-        self._problems: deque[EngineError] = deque()
-        self._trace = TraceWriter(trace) if trace is not None else None
-        self._recorder = recorder
+        self._records = Records(trace, recorder)
         self._process = EngineProcess(self._take, log_path, command=command, debug=debug, ranks=load.tp)
 
     def start(self, load: LoadSettings | None = None) -> None:
@@ -64,28 +62,15 @@ class EngineLink:
 
     def problems(self) -> list[EngineError]:
         """What went wrong beside the run since the last call, such as a full disk under the trace."""
-        recording = self._recorder.problems() if self._recorder is not None else []
-        return [*recording, *(self._problems.popleft() for _ in range(len(self._problems)))]
+        return self._records.problems()
 
     def stop(self) -> None:
         """End the engine and close what is recorded. Idempotent."""
         self._process.stop()
-        if self._recorder is not None:
-            self._recorder.close()
-        if self._trace is not None:
-            self._trace.close()
+        self._records.close()
 
     def _take(self, event: AnyEvent) -> None:
         if isinstance(event, Failed) and event.command == "measurememory":
             return  # of no answer: the engine's log has it
-        self._record(event)
+        self._records.take(event)
         self._queue.append(event)
-
-    def _record(self, event: AnyEvent) -> None:
-        if self._recorder is not None:
-            self._recorder.take(event)
-        if self._trace is not None:
-            try:
-                self._trace.write(event)
-            except EngineError as error:
-                self._problems.append(error)

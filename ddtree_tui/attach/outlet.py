@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ddtree_tui.playback import MOST_AT_ONCE
 from ddtree_tui.recorder import Recorder
+from ddtree_tui.records import Records
 from engine.errors import EngineError
 from engine.events import AnyEvent, Loaded, Loading
-from engine.trace import TraceWriter
 
 MOST_WAITING = 4000
 """Events that wait for the screen; beyond, whoever sends them has to wait."""
@@ -27,10 +27,8 @@ class Outlet:
 
     def __init__(self, trace: Path | None = None, recorder: Recorder | None = None) -> None:
         self.count = 0
-        self._trace = TraceWriter(trace) if trace is not None else None
-        self._recorder = recorder
+        self._records = Records(trace, recorder)
         self._events: deque[AnyEvent] = deque()
-        self._problems: deque[EngineError] = deque()
         self._sentences: deque[str] = deque()
 
     @property
@@ -40,13 +38,8 @@ class Outlet:
 
     def put(self, event: AnyEvent, *, recorded: bool = True) -> None:
         """Tell an event."""
-        if recorded and self._recorder is not None:
-            self._recorder.take(event)
-        if recorded and self._trace is not None:
-            try:
-                self._trace.write(event)
-            except EngineError as error:
-                self._problems.append(error)
+        if recorded:
+            self._records.take(event)
         self._events.append(event)
         self.count += 1
 
@@ -60,8 +53,7 @@ class Outlet:
 
     def problems(self) -> list[EngineError]:
         """What went wrong with the recording since the last call."""
-        recording = self._recorder.problems() if self._recorder is not None else []
-        return [*recording, *(self._problems.popleft() for _ in range(len(self._problems)))]
+        return self._records.problems()
 
     def sentences(self) -> list[str]:
         """What there is to be told in passing, since the last call."""
@@ -75,7 +67,4 @@ class Outlet:
 
     def close(self) -> None:
         """Nothing more is recorded. Idempotent."""
-        if self._recorder is not None:
-            self._recorder.close()
-        if self._trace is not None:
-            self._trace.close()
+        self._records.close()

@@ -15,11 +15,11 @@ from ddtree_tui.attach.client import Client, Line
 from ddtree_tui.attach.plain_chat import Chat
 from ddtree_tui.attach.plain_server import look_at
 from ddtree_tui.recorder import Recorder
+from ddtree_tui.records import Records
 from engine.commands import AnyCommand, Cancel, Generate
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loading
 from engine.settings import LoadSettings
-from engine.trace import TraceWriter
 
 REPORT = "Please report it."
 log = logging.getLogger("ddtree_tui")
@@ -54,10 +54,8 @@ class PlainLink:
         self._client = client
         self._model = model
         self._queue: deque[AnyEvent] = deque()
-        self._problems: deque[EngineError] = deque()
         self._notices: deque[str] = deque()
-        self._trace = TraceWriter(trace) if trace is not None else None
-        self._recorder = recorder
+        self._records = Records(trace, recorder)
         self._chat: Chat | None = None
         self._line = Line()
         self._thread: threading.Thread | None = None
@@ -87,8 +85,7 @@ class PlainLink:
 
     def problems(self) -> list[EngineError]:
         """What went wrong beside the answer since the last call, such as a full disk under the trace."""
-        recording = self._recorder.problems() if self._recorder is not None else []
-        return [*recording, *(self._problems.popleft() for _ in range(len(self._problems)))]
+        return self._records.problems()
 
     def notices(self) -> list[str]:
         """Sentences for the user since the last call."""
@@ -100,10 +97,7 @@ class PlainLink:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(STOP_SECONDS)
-        if self._recorder is not None:
-            self._recorder.close()
-        if self._trace is not None:
-            self._trace.close()
+        self._records.close()
 
     def _run(self, work: Callable[[], None]) -> None:
         def run() -> None:
@@ -141,13 +135,7 @@ class PlainLink:
     def _put(self, event: AnyEvent) -> None:
         if not self._heard:
             return
-        if self._recorder is not None:
-            self._recorder.take(event)
-        if self._trace is not None:
-            try:
-                self._trace.write(event)
-            except EngineError as error:
-                self._problems.append(error)
+        self._records.take(event)
         self._queue.append(event)
 
     def _tell(self, sentence: str) -> None:
