@@ -330,10 +330,17 @@ def test_a_prompt_to_a_server_that_has_failed_is_not_answered(run: list[AnyEvent
     def told(request: str | None, first: int, time_: int) -> list[bytes]:
         return [framed(None, 0, loaded_of(run))]
 
-    with canned({"/health": failed if at_once else starting}) as server:
+    out = io.StringIO()
+
+    def failed_by_then(connection: socket.socket) -> None:
+        end = time.monotonic() + 60
+        while "The prompt waits" not in out.getvalue() and time.monotonic() < end:
+            time.sleep(0.005)
+        connection.sendall(failed)
+
+    with canned({"/health": failed_by_then if at_once else starting}) as server:
         server.answers[EVENTS] = answering(server, told)
         with watching(server.url) as controller:
-            out = io.StringIO()
             log = PlainLog(controller, lambda: "", out)
             tick, controller.tick = controller.tick, lambda now: fail(server, failed, tick(now))
             assert log.run("hello", ()) == exit_codes.NOT_LOADED
