@@ -29,6 +29,7 @@ from ddtree_tui.session import Phase
 from ddtree_tui.svg_image import find_chromium, tidy_svg, write_png
 from engine.errors import EngineError
 from engine.events import Round
+from engine.failures import as_error
 from engine.settings import DecodeSettings, LoadSettings
 from engine.trace import read_trace
 
@@ -166,7 +167,7 @@ async def _until(
     end = time.monotonic() + seconds
     while not condition():
         if (failed := controller.session.failed) is not None:
-            raise EngineError(failed.error, failed.message, failed.hint, failed.detail)
+            raise as_error(failed)
         if time.monotonic() > end:
             raise TimeoutError(f"nothing came for {seconds:.0f} s")
         await pilot.pause(0.05)

@@ -10,6 +10,16 @@ from engine.errors import EngineError
 from engine.events import Failed
 
 
+def as_error(event: Failed) -> EngineError:
+    """What an event told, to be raised on its reader's side."""
+    return EngineError(event.error, event.message, event.hint, event.detail)
+
+
+def as_event(error: EngineError) -> Failed:
+    """What was raised, to be told as an event."""
+    return Failed(error=error.kind, message=error.message, hint=error.hint, detail=error.detail)
+
+
 def failed_event(error: Exception, detail: str, log_path: Path, seconds: float, command: str = "") -> Failed:
     """What to tell the user about ``error``, ``seconds`` after the job started that ``command`` asked for."""
     told = partial(Failed, t=seconds, detail=detail, command=command)

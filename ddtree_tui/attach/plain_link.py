@@ -19,6 +19,7 @@ from ddtree_tui.records import Records
 from engine.commands import AnyCommand, Cancel, Generate
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loading
+from engine.failures import as_event
 from engine.settings import LoadSettings
 
 REPORT = "Please report it."
@@ -104,9 +105,7 @@ class PlainLink:
             try:
                 work()
             except EngineError as error:
-                self._put(
-                    Failed(error=error.kind, message=error.message, hint=error.hint, detail=error.detail)
-                )
+                self._put(as_event(error))
             except Exception as error:
                 log.exception("what came from %s", self.place)
                 self._put(Failed(error="internal", message=f"The app has failed: {error!r}.", hint=REPORT))

@@ -20,6 +20,7 @@ from ddtree_tui.recorder import Recorder
 from engine.commands import AnyCommand, Cancel, Generate, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading
+from engine.failures import as_event
 from engine.settings import LoadSettings
 
 STEADY_SECONDS = 10.0
@@ -223,8 +224,7 @@ class RemoteLink:
         self.sent = None
         if self.shown is not None:
             self.shown.over = True
-        failed = Failed(error=error.kind, message=error.message, hint=error.hint, detail=error.detail)
-        self._outlet.put(failed, recorded=False)
+        self._outlet.put(as_event(error), recorded=False)
         self._turn_over()
 
     # The reader's thread

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ddtree_tui.engine_process import EngineProcess
 from ddtree_tui.inbox import Inbox
 from engine.commands import AnyCommand, Generate, Load, MeasureMemory
-from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading, MemoryUse
+from engine.failures import as_error
 from engine.settings import DecodeSettings, LoadSettings, Message
 
 
@@ -43,7 +43,7 @@ class Patient:
             if isinstance(event, Loaded):
                 return event
             if isinstance(event, Failed):
-                raise EngineError(event.error, event.message, event.hint, event.detail)
+                raise as_error(event)
 
     def answer(self, messages: Sequence[Message], settings: DecodeSettings) -> list[AnyEvent]:
         """One answer with empty caches: its events, up to and with what the oracle says behind its end.
@@ -61,7 +61,7 @@ class Patient:
         events: list[AnyEvent] = []
         while not isinstance(event := self._next(), MemoryUse):
             if isinstance(event, Failed) and event.error == "engine_died":
-                raise EngineError(event.error, event.message, event.hint, event.detail)
+                raise as_error(event)
             if isinstance(event, Failed) and event.command == "measurememory":
                 break
             if not isinstance(event, Loading):

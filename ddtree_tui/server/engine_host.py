@@ -23,6 +23,7 @@ from ddtree_tui.server.watch import Watch
 from engine.commands import AnyCommand, Cancel, Generate, Load, MeasureMemory, encode_command
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Loaded, Loading, MemoryUse
+from engine.failures import as_error
 
 RESTARTS = 5
 """So often the engine may fail in a row without passing its check, before the server says that it failed. It
@@ -272,7 +273,7 @@ class EngineHost:
                 self._lose(Failed(error="engine_died", message=event.message, detail=event.detail))
                 return
             case Failed() if run is None and not self._loading.done():
-                self._loading.set_exception(EngineError(event.error, event.message, event.hint, event.detail))
+                self._loading.set_exception(as_error(event))
             case Loaded():
                 self._loading.set_result(event)
             case Loading():

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from engine.commands import Generate
 from engine.errors import EngineError
 from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded
+from engine.failures import as_error
 from engine.settings import DecodeSettings, Message
 
 PROMPT = "Tell me a story about a fox and a lantern."
@@ -55,7 +56,7 @@ async def _answer(decode: Decode, settings: DecodeSettings) -> list[AnyEvent]:
     events = await decode(Generate(messages=[message], settings=settings, fresh=True))
     for event in events:
         if isinstance(event, Failed):
-            raise EngineError(event.error, event.message, event.hint, event.detail)
+            raise as_error(event)
     return events
 
 
