@@ -140,7 +140,9 @@ class EngineHost:
             EngineError: ``bad_text`` for what cannot be sent to the engine.
         """
         encode_command(run.command)
-        self.queue.put(run.client, run, spare=int(self.running is None))  # the next one does not wait
+        # The next one does not wait, or only for the memory report behind an answer that was told whole.
+        free = self.running is None or self.running.ended
+        self.queue.put(run.client, run, spare=int(free))
         run.timer = asyncio.get_running_loop().call_later(
             self.options.limits.request_seconds, self._expire, run
         )

@@ -193,6 +193,7 @@ def test_a_full_queue_is_429_with_a_time_to_try_again(tmp_path):
 def test_without_a_queue_one_request_is_answered_at_a_time(tmp_path):
     with serving(tmp_path / "log", "--max-queue", "0", scenario="ok") as served:
         served.wait_for("ok")
+        assert served.chat("late")[0] == 200  # whose memory report is to come
         assert served.chat("hello")[0] == 200
         running = streaming(served, "slow")
         read_until(running, b"abc")
