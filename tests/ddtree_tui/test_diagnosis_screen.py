@@ -5,42 +5,13 @@ from __future__ import annotations
 from make_recording import Recording, conversation
 from playing import ask, playing, replaying
 from scripted_engine import ScriptedEngine
+from sick_run import sick
 
 from ddtree_tui.doctor.of_run import awaited, report_of, rows_of
 from ddtree_tui.screens.diagnosis import DiagnosisScreen
 from ddtree_tui.session import Session
-from engine.detectors.found import found
-from engine.events import AnyEvent, Checked, Checking, Divergence, Finished, LayerCheck
+from engine.events import Checked, Checking
 from engine.settings import DecodeSettings
-
-
-def sick(*, checked: bool = True) -> list[AnyEvent]:
-    events = conversation(1, rounds=12)
-    divergence = Divergence(round=5, node=-1, position=60, id=20, target_id=21, gap=0.5, verdict="defect")
-    late: list[AnyEvent] = [
-        found("degenerate-text", "The same 8 tokens 5 times.", severity="warning", round=9),
-        found("wrong-leaf", "Round 5 committed the state of node [7].", round=4, node=7, leaf=3),
-        divergence,
-    ]
-    if checked:
-        layer = LayerCheck(layer=0, kind="linear_attention", what="state", round=4, error=0.3, tolerance=1e-4)
-        late.append(
-            Checked(
-                oracle="full",
-                verdict="defect",
-                positions=40,
-                compared=40,
-                ties=0,
-                defects=4,
-                noise=0.0,
-                seconds=0.1,
-                first=divergence,
-                layer=layer,
-                layers=20,
-            )
-        )
-    assert isinstance(events[-1], Finished)
-    return [*events, *late]
 
 
 def test_an_answer_that_never_came_is_told_first() -> None:

@@ -24,6 +24,7 @@ from make_recording import Recording
 from playing import Playing, playing, replaying
 from rich.segment import Segment
 from rich.style import Style
+from sick_run import sick
 from textual.widgets import Input, TextArea
 
 from ddtree_tui.attach.wire import Watched
@@ -77,6 +78,10 @@ def a_run(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Pla
 
 def a_detailed_run(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
     return replay(size, recorded(64, detail=True))
+
+
+def a_sick_run(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
+    return replay(size, sick())
 
 
 def a_run_of_large_trees(size: tuple[int, int], state: Path) -> AbstractAsyncContextManager[Playing]:
@@ -200,6 +205,7 @@ SITTINGS = (
         },
     ),
     Sitting(a_detailed_run, {"node": ("M",)}),
+    Sitting(a_sick_run, {"diagnosis": ("D",), "comparison": ("C",)}),
     Sitting(a_run_of_large_trees, {"overview": ("v", "v")}),
     Sitting(loading, {"waiting": ()}),
     Sitting(a_race, {"race": (), "race_texts": ("d",)}),
