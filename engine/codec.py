@@ -176,6 +176,10 @@ class Codec:
         """The tokenizer as it was loaded, for those who check what comes of it."""
         return self._tokenizer
 
+    def tokenise(self, text: str) -> list[int]:
+        """The ids of a text, nothing added, without what transformers does around a batch."""
+        return list(self._tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
+
     def token_bytes(self, token_id: int) -> bytes:
         """The token's bytes; special tokens as they are spelled."""
         known = self._bytes.get(token_id)

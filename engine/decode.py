@@ -64,10 +64,9 @@ def generate(
             at once; ``pair_in_use`` instead of the first event; ``not_finite`` whenever it turns up.
     """
     settings = _settings(settings or DecodeSettings(), overrides)
-    given = pair
+    given, messages = pair, _messages(prompt)
     if settings.inject:
-        pair, settings = plant(pair, settings)
-    messages = _messages(prompt)
+        pair, settings = plant(pair, settings, messages)
     _check_drafter(pair, settings)
     control = control or Control()
     if pair.target.ranks is not None:

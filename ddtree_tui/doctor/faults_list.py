@@ -23,6 +23,7 @@ NEEDS = {
     "template": "a chat template",
     "thinking": "a chat template that knows thinking",
     "thinking-off": "thinking off",
+    "system": "a system message",
     "solve": "--verify solve",
     "device": "a pair whose rounds can run on the device",
 }

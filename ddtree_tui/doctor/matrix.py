@@ -1,9 +1,10 @@
 """Is the doctor right? ``python -m ddtree_tui.doctor.matrix faults --out FILE``.
 
 ``faults`` plants every fault in answers to held-out prompts, with thinking off and on: the doctor must name
-it first, never call the run healthy, and name the first round affected. ``pairs`` plants two at once: both
-must be named. ``healthy`` decodes many prompts in every mode, at several budgets and temperatures, with
-nothing planted: nothing above a tie may be found. Results are JSON lines; a killed run goes on from there.
+it first, never call the run healthy, and name the first round affected. ``pairs`` plants two at once: each
+without which the run would be another must be named. ``healthy`` decodes many prompts in every mode, at
+several budgets and temperatures, with nothing planted: nothing above a tie may be found. Results are JSON
+lines; a killed run goes on from there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,20 +71,22 @@ class Case:
 
 
 class Runs:
-    """Answers of the engine, of which those without faults are kept for the ones with."""
+    """Answers of the engine, of which those are kept that others are held against."""
 
     def __init__(self, patient: Patient, dtype: str) -> None:
         self._patient = patient
         self._dtype = dtype
-        self._healthy: dict[str, list[AnyEvent]] = {}
+        self._answers: dict[str, list[AnyEvent]] = {}
 
     def trial(self, case: Case) -> Trial:
-        """Make the run, diagnose it, and hold it against the healthy one."""
-        healthy = self._without_faults(case)
+        """Make the run, diagnose it, and hold it against the healthy one; one with several faults also
+        against those without one of them."""
+        healthy = self._kept(replace(case, faults=()))
         settings = msgspec.structs.replace(case.settings, oracle="full", inject=case.faults)
         events = self._patient.answer(case.messages, settings) if case.faults else healthy
         answer = answer_of(0, Way("subject", settings), events)
-        return trial(case.key, case.faults or ("",), diagnose([answer.seen]), events, healthy)
+        without = {name: self._kept(_without(case, name)) for name in case.faults if len(case.faults) > 1}
+        return trial(case.key, case.faults or ("",), diagnose([answer.seen]), events, healthy, without)
 
     def healthy(self, case: Case) -> Trial:
         """The run of a healthy case, also against mode ``ar``."""
@@ -98,20 +101,26 @@ class Runs:
         seen = [answer.seen for answer in compared(answers, self._dtype)]
         return trial(case.key, ("",), diagnose(seen[:1]), events, events)
 
-    def rounds(self, prompt: Prompt, settings: DecodeSettings) -> int:
-        """How many a healthy answer takes."""
-        return sum(isinstance(event, Round) for event in self._without_faults(Case(prompt, settings)))
+    def long_enough(self, case: Case) -> bool:
+        """Whether the answer takes ``LEAST_ROUNDS`` without faults, and with each of them alone."""
+        alone = ((name,) for name in case.faults if name not in ENDING)
+        return all(self._rounds(replace(case, faults=faults)) >= LEAST_ROUNDS for faults in ((), *alone))
 
-    def _without_faults(self, case: Case) -> list[AnyEvent]:
-        return self._kept(Case(case.prompt, msgspec.structs.replace(case.settings, oracle="full", inject=())))
+    def _rounds(self, case: Case) -> int:
+        return sum(isinstance(event, Round) for event in self._kept(case))
 
     def _kept(self, case: Case) -> list[AnyEvent]:
-        key = f"{case.key} {case.settings.mode} {case.settings.max_new_tokens}"
-        if key not in self._healthy:
-            while len(self._healthy) >= 64:
-                del self._healthy[next(iter(self._healthy))]
-            self._healthy[key] = self._patient.answer(case.messages, case.settings)
-        return self._healthy[key]
+        settings = msgspec.structs.replace(case.settings, oracle="full", inject=case.faults)
+        key = f"{case.key} {settings.mode} {settings.max_new_tokens}"
+        if key not in self._answers:
+            while len(self._answers) >= KEPT:
+                del self._answers[next(iter(self._answers))]
+            self._answers[key] = self._patient.answer(case.messages, settings)
+        return self._answers[key]
+
+
+def _without(case: Case, name: str) -> Case:
+    return replace(case, faults=tuple(other for other in case.faults if other != name))
 
 
 def fault_cases(
@@ -127,18 +136,28 @@ def fault_cases(
 
 
 def pair_cases(
-    asked: Sequence[tuple[Prompt, DecodeSettings]], loaded: Loaded, names: Sequence[str]
+    asked: Sequence[tuple[Prompt, DecodeSettings]],
+    loaded: Loaded,
+    names: Sequence[str],
+    fits: Callable[[Case], bool],
+    share: Sequence[int] = (0, 1),
 ) -> Iterator[Case]:
-    """Every two faults, each in another answer than the last one."""
+    """Every two faults, each in another answer than the last one, and in the next that ``fits`` both."""
     pairs = [
         pair
         for pair in itertools.combinations(names or FAULTS, 2)
         if all(plantable(name, asked[0][1], loaded) for name in pair) and together(*pair)
     ]
-    for number, pair in enumerate(pairs):
-        prompt, settings = asked[number % len(asked)]
-        tokens = max(settings.max_new_tokens, *(LONG.get(name, 0) for name in pair))
-        yield Case(prepared(prompt, pair), msgspec.structs.replace(settings, max_new_tokens=tokens), pair)
+    for number in range(share[0], len(pairs), share[1]):
+        cases = [
+            _pair_case(pairs[number], *asked[(number + more) % len(asked)]) for more in range(len(asked))
+        ]
+        yield next((case for case in cases if fits(case)), cases[0])
+
+
+def _pair_case(pair: tuple[str, str], prompt: Prompt, settings: DecodeSettings) -> Case:
+    tokens = max(settings.max_new_tokens, *(LONG.get(name, 0) for name in pair))
+    return Case(prepared(prompt, pair), msgspec.structs.replace(settings, max_new_tokens=tokens), pair)
 
 
 def healthy_cases(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[Case]:
@@ -190,6 +209,10 @@ HIDES: dict[str, frozenset[str]] = {
     "speculation-off": _ON_TREES,
     # What is planted for the text reads the tree's rows in their right order.
     "tree-order": frozenset({"degenerate-text"}),
+    # From its fifth token on the drafter is told what to want, and is right.
+    "degenerate-text": frozenset({"other-drafter", "calibration"}),
+    # A drafter of another target is known by an easy text, and in ids that mean other words none is easy.
+    "vocabulary": frozenset({"other-drafter"}),
     # The answer ends in its first round.
     "not-finite": frozenset(
         cause.name for cause in CAUSES.values() if cause.area in ("drafter", "verify", "commit", "text")
@@ -197,7 +220,11 @@ HIDES: dict[str, frozenset[str]] = {
 }
 """Fault -> faults of which nothing is left beside it."""
 LEAST_ROUNDS = 3
-"""Of the healthy answers in which two faults are planted, so that both have something to act on."""
+"""Of the answers in which two faults are planted, so that both have something to act on."""
+ENDING = frozenset({"not-finite"})
+"""Faults that end an answer in its first round."""
+KEPT = 640
+"""Answers that others are held against, at most."""
 
 
 def _asked(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[tuple[Prompt, DecodeSettings]]:
@@ -261,6 +288,7 @@ def fault_summary(trials: Sequence[Trial]) -> dict[str, Any]:
         table[name] = {
             "runs": len(mine),
             "without effect": len(mine) - len(touched),
+            "one without effect": sum(0 < len(one.effective) < len(one.faults) for one in mine),
             "named first": sum(one.named_first for one in touched),
             "all named": sum(one.all_named for one in touched),
             "called healthy": sum(one.health == "healthy" for one in touched),
@@ -301,16 +329,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.untrained:
             names = [name for name in names or FAULTS if name not in OF_TRAINING]
         runs = Runs(patient, loaded.target.dtype)
-        if options.what == "healthy":
-            cases = [*healthy_cases(prompts, loaded, limit)]
-        elif options.what == "faults":
-            cases = [*fault_cases(prompts, loaded, limit, names)]
-        else:
-            asked = [one for one in _asked(prompts, loaded, limit) if runs.rounds(*one) >= LEAST_ROUNDS]
-            cases = [*pair_cases(asked, loaded, names)]
         first, every = options.share
+        if options.what == "healthy":
+            cases = [*healthy_cases(prompts, loaded, limit)][first::every]
+        elif options.what == "faults":
+            cases = [*fault_cases(prompts, loaded, limit, names)][first::every]
+        else:
+            asked = [*_asked(prompts, loaded, limit)]
+            cases = [*pair_cases(asked, loaded, names, runs.long_enough, options.share)]
         make = runs.healthy if options.what == "healthy" else runs.trial
-        trials = run_cases(cases[first::every], Results(options.out), make, Progress(options.what))
+        trials = run_cases(cases, Results(options.out), make, Progress(options.what))
     return tell(options.what, trials, time.monotonic() - began)
 
 

@@ -6,7 +6,7 @@ events of the sick run are not those of the healthy one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         run's, of a fault of the text the one that commits its first other token; None where none does. Both
         from 0.
     touched: whether prompt, rounds or text differ from the healthy run's at all.
+    effective: of ``faults`` those without which the run would be another.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     round: int | None
     affected: int | None
     touched: bool
+    effective: list[str]
     tokens: int
     rounds: int
     failed: str = ""
@@ -55,7 +57,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def all_named(self) -> bool:
-        return set(self.faults) <= set(self.named)
+        return set(self.effective) <= set(self.named)
 
     @property
     def round_right(self) -> bool:
@@ -77,14 +79,16 @@ def trial(
     diagnosis: Diagnosis,
     sick: Sequence[AnyEvent],
     healthy: Sequence[AnyEvent],
+    without: Mapping[str, Sequence[AnyEvent]] | None = None,
 ) -> Trial:
-    """What came of one run."""
+    """What came of one run. ``without``: of several faults, the run without each."""
     named = [one for one in diagnosis.causes if one.severity != "note"]
     its = next((one for one in named if one.cause.name == faults[0]), None)
     of_text = faults[0] in CAUSES and CAUSES[faults[0]].area == "text"
     affected = first_other_token(sick, healthy) if of_text else first_affected(sick, healthy)
     failed = next((event for event in sick if isinstance(event, Failed)), None)
     rounds = [event for event in sick if isinstance(event, Round)]
+    others = without or dict.fromkeys(faults, healthy)
     return Trial(
         key=key,
         faults=[*faults],
@@ -94,10 +98,18 @@ def trial(
         verdict=diagnosis.verdict,
         round=its.round if its is not None else None,
         affected=affected,
-        touched=affected is not None or _prompt(sick) != _prompt(healthy) or _text(sick) != _text(healthy),
+        touched=differs(sick, healthy),
+        effective=[name for name in faults if differs(sick, others[name])],
         tokens=1 + sum(one.acceptance_length for one in rounds),
         rounds=len(rounds),
         failed=failed.message if failed else "",
+    )
+
+
+def differs(one: Sequence[AnyEvent], other: Sequence[AnyEvent]) -> bool:
+    """Whether prompt, rounds or text of two runs are not the same."""
+    return (
+        first_affected(one, other) is not None or _prompt(one) != _prompt(other) or _text(one) != _text(other)
     )
 
 

@@ -119,16 +119,16 @@ def wrong_border(codec: Codec, text: str, ids: Sequence[int]) -> Iterator[Findin
     """The ids at the prompt's end are not those of its text.
 
     A control token parts what is before it from what is behind it, so the end can be tokenised alone."""
-    start = 0 if len(text) <= WHOLE else _last_control(codec, text)
-    wanted = _tokenised(codec, text[start:])
-    fed = [*ids[-len(wanted) :]] if start else [*ids]
-    same = next((at for at, pair in enumerate(zip(fed, wanted, strict=False)) if pair[0] != pair[1]), None)
-    if same is None and len(fed) == len(wanted):
+    start = 0 if len(text) <= WHOLE else _first_control(codec, text, len(text) - WHOLE)
+    wanted = codec.tokenise(text[start:])
+    if not wanted or [*ids[-len(wanted) :]] == wanted:
         return
-    spelled = codec.decode_bytes(fed)
-    if spelled != codec.decode_bytes(wanted):
+    fed = _ending(codec, ids, codec.decode_bytes(wanted))
+    if fed is None:
         return  # another text: not a matter of how it is cut into tokens
-    at = min(len(fed), len(wanted)) if same is None else same
+    at = next(
+        (at for at, pair in enumerate(zip(fed, wanted, strict=False)) if pair[0] != pair[1]), len(wanted)
+    )
     yield found(
         "prompt-border",
         f"The prompt ends with the tokens {_last(fed, at)}; its text is tokenised to {_last(wanted, at)}.",
@@ -138,19 +138,30 @@ def wrong_border(codec: Codec, text: str, ids: Sequence[int]) -> Iterator[Findin
     )
 
 
+def _ending(codec: Codec, ids: Sequence[int], spelled: bytes) -> list[int] | None:
+    """The last of the ids, as many as it takes to spell this; None if they spell something else."""
+    left = len(spelled)
+    for at in range(len(ids) - 1, -1, -1):
+        left -= len(codec.token_bytes(ids[at]))
+        if left <= 0:
+            ending = [*ids[at:]]
+            return ending if codec.decode_bytes(ending) == spelled else None
+    return None
+
+
 def joined_border(codec: Codec, text: str, ids: Sequence[int], output: Sequence[int]) -> Iterator[Finding]:
     """A text tokenised whole would have other tokens where the prompt ends: a target that was trained on
     such texts has not seen this border."""
     start = _last_control(codec, text)
     answer = [*output[:ANSWER_TOKENS]]
-    tail = _tokenised(codec, text[start:])
+    tail = codec.tokenise(text[start:])
     if not tail or [*ids[-len(tail) :]] != tail:
         return
     try:
         spelled = codec.decode_bytes(answer).decode()
     except UnicodeDecodeError:  # a character that goes on behind these tokens
         return
-    whole = _tokenised(codec, text[start:] + spelled)
+    whole = codec.tokenise(text[start:] + spelled)
     if whole[: len(tail)] != tail:
         yield found(
             "prompt-border",
@@ -172,9 +183,10 @@ def _last_control(codec: Codec, text: str) -> int:
     return places[-2] if len(places) > 1 else 0
 
 
-def _tokenised(codec: Codec, text: str) -> list[int]:
-    """As the tokenizers library cuts it, without what transformers does around that for batches."""
-    return list(codec.tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
+def _first_control(codec: Codec, text: str, start: int) -> int:
+    """Where the first control token from there on begins; 0 if there is none."""
+    spelled = (codec.token_bytes(token_id).decode("utf-8", "replace") for token_id in codec.special_ids)
+    return min((place for name in spelled if (place := text.find(name, start)) >= 0), default=0)
 
 
 def _last(ids: Sequence[int], at: int) -> list[int | float | str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Need = Literal["drafter", "branches", "hybrid", "solve", "template", "thinking", "thinking-off", "device"]
+Need = Literal[
+    "drafter", "branches", "hybrid", "solve", "template", "thinking", "thinking-off", "system", "device"
+]
 """What a fault needs: a drafter in use (mode chain or tree), trees that branch (mode tree), a target with
-recurrent layers, branches verified by a solve, a chat template, one that knows thinking, thinking off, rounds
-on the device."""
+recurrent layers, branches verified by a solve, a chat template, one that knows thinking, thinking off, a
+system message, rounds on the device."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ _ALL: tuple[Fault, ...] = (
     ),
     Fault("two-bos", "The first token of the prompt is put in front once more.", ("template",), "any"),
     Fault("no-generation-prompt", "The assistant's turn is not begun.", ("template",), "any"),
-    Fault("system-lost", "System messages are left out; the conversation must have one.", (), "any"),
+    Fault("system-lost", "System messages are left out.", ("system",), "any"),
     Fault("prompt-border", "Tokens at the prompt's end are joined or parted.", ("template",), "any"),
     Fault("degenerate-text", "After four tokens target and drafter want the token four before."),
     Fault("not-finite", "The target's logits over a tree hold a NaN."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine.errors import EngineError
@@ -27,7 +27,7 @@ from engine.faults import (
 from engine.faults.catalogue import FAULTS, Need
 from engine.pair import Pair
 from engine.rounds import Stages
-from engine.settings import DecodeSettings
+from engine.settings import DecodeSettings, Message
 from engine.static.state import MAX_STOP_IDS
 
 
@@ -71,25 +71,30 @@ PLANTS: dict[str, Plant] = {
     **commits.PLANTS,
     **stale.PLANTS,
     **drafter.PLANTS,
-    **vocabulary.PLANTS,
     **quantised.PLANTS,
     **prompt.PLANTS,
+    **vocabulary.PLANTS,  # behind the prompt's: a text is cut into tokens, and these have other ids
     **text.PLANTS,
 }
-"""How each fault of the catalogue is planted."""
+"""How each fault of the catalogue is planted; several in this order."""
 
 
-def plant(pair: Pair, settings: DecodeSettings) -> tuple[Pair, DecodeSettings]:
+def plant(
+    pair: Pair, settings: DecodeSettings, messages: Sequence[Message] = ()
+) -> tuple[Pair, DecodeSettings]:
     """The pair and the settings of a run with the faults of ``settings.inject``.
+
+    Args:
+        messages: the conversation that the run answers.
 
     Raises:
         EngineError: ``bad_setting`` for a fault that cannot show in this run.
     """
     names = list(dict.fromkeys(settings.inject))
     for name in names:
-        _check_needs(name, pair, settings)
+        _check_needs(name, pair, settings, messages)
     planting = Planting(pair, settings, on_device=_on_device(names))
-    for name in names:
+    for name in sorted(names, key=[*PLANTS].index):
         PLANTS[name](planting)
     return planting.pair, planting.settings
 
@@ -107,12 +112,12 @@ def _on_device(names: list[str]) -> bool:
     return "device" in places
 
 
-def _check_needs(name: str, pair: Pair, settings: DecodeSettings) -> None:
+def _check_needs(name: str, pair: Pair, settings: DecodeSettings, messages: Sequence[Message]) -> None:
     if name not in FAULTS:
         raise _refused(name, "there is no way to plant it", "Leave it away.")
     for need in FAULTS[name].needs:
         met, hint = _NEEDS[need]
-        if not met(pair, settings):
+        if not met(pair, settings, messages):
             raise _refused(name, f"it needs {_NAMES[need]}", hint)
 
 
@@ -128,25 +133,35 @@ _NAMES: dict[Need, str] = {
     "template": "a chat template",
     "thinking": "a chat template that knows thinking",
     "thinking-off": "thinking off",
+    "system": "a system message",
     "device": "rounds on the device",
 }
-_NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings], Any], str]] = {
-    "drafter": (lambda pair, settings: pair.drafter and settings.mode != "ar", "Use --mode tree or chain."),
-    "branches": (lambda pair, settings: pair.drafter and settings.mode == "tree", "Use --mode tree."),
+_NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings, Sequence[object]], Any], str]] = {
+    "drafter": (
+        lambda pair, settings, _: pair.drafter and settings.mode != "ar",
+        "Use --mode tree or chain.",
+    ),
+    "branches": (lambda pair, settings, _: pair.drafter and settings.mode == "tree", "Use --mode tree."),
     "hybrid": (
-        lambda pair, settings: "linear_attention" in pair.target.layer_kinds,
+        lambda pair, settings, _: "linear_attention" in pair.target.layer_kinds,
         "Choose a hybrid target, for example the demo.",
     ),
-    "solve": (lambda pair, settings: settings.verify == "solve", "Use --verify solve."),
+    "solve": (lambda pair, settings, _: settings.verify == "solve", "Use --verify solve."),
     "device": (
-        lambda pair, settings: (
+        lambda pair, settings, _: (
             settings.verify == "solve"
             and len(pair.codec.stop_ids) <= MAX_STOP_IDS
             and (pair.on_device or pair.target.device.type == "cpu")
         ),
         "Use --verify solve, and a target that fits on one device.",
     ),
-    "thinking": (lambda pair, settings: pair.codec.supports_thinking, "Choose a target that can think."),
-    "thinking-off": (lambda pair, settings: not settings.thinking, "Switch thinking off."),
-    "template": (lambda pair, settings: pair.codec.has_template, "Choose a target with a chat template."),
+    "thinking": (lambda pair, settings, _: pair.codec.supports_thinking, "Choose a target that can think."),
+    "thinking-off": (lambda pair, settings, _: not settings.thinking, "Switch thinking off."),
+    "system": (
+        lambda pair, settings, messages: any(
+            isinstance(message, Mapping) and message.get("role") == "system" for message in messages
+        ),
+        "Give the conversation one.",
+    ),
+    "template": (lambda pair, settings, _: pair.codec.has_template, "Choose a target with a chat template."),
 }

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.codec import Codec, EncodedPrompt
-from engine.errors import EngineError
 from engine.settings import Message
 
 if TYPE_CHECKING:
@@ -49,12 +48,6 @@ class _NoSystem(Codec):
         self, messages: Sequence[Message], thinking: bool = False, *, context: int | None = None
     ) -> EncodedPrompt:
         others = [message for message in messages if message["role"] != "system"]
-        if len(others) == len(messages):
-            raise EngineError(
-                "bad_setting",
-                "The fault system-lost cannot be planted here: it needs a system message.",
-                "Give the conversation one.",
-            )
         return super().encode_chat(others, thinking, context=context)
 
 

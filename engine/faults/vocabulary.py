@@ -24,6 +24,9 @@ class _NextId(Codec):
         prompt = super().encode_chat(messages, thinking, context=context)
         return replace(prompt, ids=[self._moved(token_id, 1) for token_id in prompt.ids])
 
+    def tokenise(self, text: str) -> list[int]:
+        return [self._moved(token_id, 1) for token_id in super().tokenise(text)]
+
     def token_bytes(self, token_id: int) -> bytes:
         return super().token_bytes(self._moved(token_id, -1))
 

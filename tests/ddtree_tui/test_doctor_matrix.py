@@ -16,6 +16,7 @@ from ddtree_tui.doctor.field_guide import Example, guide
 from ddtree_tui.doctor.matrix import (
     BUDGETS,
     TEMPERATURES,
+    Case,
     Results,
     Runs,
     fault_cases,
@@ -49,6 +50,7 @@ TRIAL = Trial(
     round=2,
     affected=3,
     touched=True,
+    effective=["wrong-leaf"],
     tokens=20,
     rounds=5,
 )
@@ -77,12 +79,48 @@ def test_sampled_faults_are_named_first_with_their_round(patient: tuple[Patient,
 
 def test_two_sampled_faults_are_both_named(patient: tuple[Patient, Loaded]) -> None:
     asked, loaded = patient
+    runs = Runs(asked, loaded.target.dtype)
     settings = DecodeSettings(max_new_tokens=TOKENS)
-    (case,) = pair_cases([(demo_prompts(2)[1], settings)], loaded, ("mask-id", "wrong-leaf"))
-    one = Runs(asked, loaded.target.dtype).trial(case)
+    (case,) = pair_cases(
+        [(demo_prompts(2)[1], settings)], loaded, ("mask-id", "wrong-leaf"), runs.long_enough
+    )
+    one = runs.trial(case)
+    assert one.effective == ["mask-id", "wrong-leaf"]
     assert one.all_named
     assert "mask-id" in one.verdict
     assert "wrong-leaf" in one.verdict
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("system-lost", "vocabulary"),
+        ("system-lost", "other-drafter"),
+        ("vocabulary", "prompt-border"),
+        ("two-bos", "prompt-border"),
+    ],
+)
+def test_what_looks_at_prompts_is_not_hidden_by_another_fault_of_theirs(
+    patient: tuple[Patient, Loaded], pair: tuple[str, str]
+) -> None:
+    asked, loaded = patient
+    runs = Runs(asked, loaded.target.dtype)
+    questions = [(prompt, DecodeSettings(max_new_tokens=48)) for prompt in demo_prompts(4)[1:]]
+    (case,) = pair_cases(questions, loaded, pair, runs.long_enough)
+    one = runs.trial(case)
+    assert {*one.effective} == {*one.named} == {*pair}
+
+
+def test_of_two_faults_one_may_be_without_effect(patient: tuple[Patient, Loaded]) -> None:
+    """Where no tree is built of a draft, nobody can see how far the drafter looked back."""
+    asked, loaded = patient
+    case = Case(
+        demo_prompts(1)[0], DecodeSettings(max_new_tokens=TOKENS), ("speculation-off", "drafter-window")
+    )
+    one = Runs(asked, loaded.target.dtype).trial(case)
+    assert one.effective == ["speculation-off"]
+    assert one.all_named
+    assert fault_summary([one])["speculation-off+drafter-window"]["one without effect"] == 1
 
 
 def test_sampled_healthy_runs_raise_no_alarm(patient: tuple[Patient, Loaded]) -> None:
@@ -121,7 +159,9 @@ def test_a_trial_is_right_or_not() -> None:
     for round_, affected, right in cases:
         assert msgspec.structs.replace(TRIAL, round=round_, affected=affected).round_right == right
     assert not msgspec.structs.replace(TRIAL, first="mask-id").named_first
-    assert not msgspec.structs.replace(TRIAL, faults=["wrong-leaf", "mask-id"]).all_named
+    both = msgspec.structs.replace(TRIAL, faults=["wrong-leaf", "mask-id"])
+    assert both.all_named
+    assert not msgspec.structs.replace(both, effective=both.faults).all_named
 
 
 def test_the_first_round_that_differs() -> None:

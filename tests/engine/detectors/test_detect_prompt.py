@@ -12,8 +12,10 @@ import pytest
 
 from engine.codec import Codec
 from engine.detectors.from_events import findings
-from engine.detectors.template import check_template, joined_border, wrong_border, wrong_tail
+from engine.detectors.template import WHOLE, check_template, joined_border, wrong_border, wrong_tail
 from engine.events import Loaded, ModelInfo, Prefilled, Tokens
+from engine.faults.prompt import cut_otherwise
+from engine.pair import Pair
 from engine.settings import DecodeSettings, Message
 
 ASKED: list[Message] = [
@@ -149,3 +151,19 @@ def test_a_border_that_a_whole_text_would_not_have(plain_qwen: Codec, shared_dat
     output = qwen.tokenizer.encode("\n\nBecause", add_special_tokens=False)
     found = [*joined_border(qwen, prompt.text, prompt.ids, output)]
     assert [(finding.cause, finding.severity) for finding in found] == [("prompt-border", "note")]
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("in_front", [0, 1])
+def test_another_cut_is_found_in_long_prompts_and_behind_a_second_bos(
+    demo_pair: Pair, long: bool, in_front: int
+) -> None:
+    codec = demo_pair.codec
+    before: list[Message] = [{"role": "user", "content": "a long text " * 700}, *ASKED[-1:]]
+    prompt = codec.encode_chat(before if long else ASKED)
+    assert (len(prompt.text) > WHOLE) is long
+    front = prompt.ids[:1] * in_front
+    assert not [*wrong_border(codec, prompt.text, [*front, *prompt.ids])]
+    (finding,) = wrong_border(codec, prompt.text, [*front, *cut_otherwise(codec, prompt.ids)])
+    assert finding.cause == "prompt-border"
+    assert not [*wrong_border(codec, prompt.text, [*front, *prompt.ids[:-1], prompt.ids[0]])]
