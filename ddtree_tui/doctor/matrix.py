@@ -13,7 +13,7 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -135,23 +135,23 @@ def fault_cases(
                 yield Case(prepared(prompt, (name,)), settings_, (name,))
 
 
+def fault_pairs(
+    names: Sequence[str], settings: DecodeSettings, loaded: Loaded
+) -> list[tuple[int, tuple[str, str]]]:
+    """Every two faults that can show in one run, with numbers."""
+    pairs = itertools.combinations(names or FAULTS, 2)
+    plantable_ = (pair for pair in pairs if all(plantable(name, settings, loaded) for name in pair))
+    return [*enumerate(pair for pair in plantable_ if together(*pair))]
+
+
 def pair_cases(
     asked: Sequence[tuple[Prompt, DecodeSettings]],
-    loaded: Loaded,
-    names: Sequence[str],
+    pairs: Sequence[tuple[int, tuple[str, str]]],
     fits: Callable[[Case], bool],
-    share: Sequence[int] = (0, 1),
 ) -> Iterator[Case]:
-    """Every two faults, each in another answer than the last one, and in the next that ``fits`` both."""
-    pairs = [
-        pair
-        for pair in itertools.combinations(names or FAULTS, 2)
-        if all(plantable(name, asked[0][1], loaded) for name in pair) and together(*pair)
-    ]
-    for number in range(share[0], len(pairs), share[1]):
-        cases = [
-            _pair_case(pairs[number], *asked[(number + more) % len(asked)]) for more in range(len(asked))
-        ]
+    """Numbered faults, each two in another answer than the last ones, and in the next that ``fits`` both."""
+    for number, pair in pairs:
+        cases = [_pair_case(pair, *asked[(number + more) % len(asked)]) for more in range(len(asked))]
         yield next((case for case in cases if fits(case)), cases[0])
 
 
@@ -268,14 +268,16 @@ class Results:
 
 
 def run_cases(
-    cases: Sequence[Case], results: Results, make: Callable[[Case], Trial], progress: Progress
+    cases: Iterable[Case], total: int, results: Results, make: Callable[[Case], Trial], progress: Progress
 ) -> list[Trial]:
     """The trials of all cases; those in ``results`` are not made again."""
+    trials = []
     for number, case in enumerate(cases, 1):
         if case.key not in results.trials:
             results.add(make(case))
-        progress.update(number / max(1, len(cases)), case.key)
-    return [results.trials[case.key] for case in cases]
+        trials.append(results.trials[case.key])
+        progress.update(number / total, case.key)
+    return trials
 
 
 def fault_summary(trials: Sequence[Trial]) -> dict[str, Any]:
@@ -330,15 +332,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             names = [name for name in names or FAULTS if name not in OF_TRAINING]
         runs = Runs(patient, loaded.target.dtype)
         first, every = options.share
-        if options.what == "healthy":
-            cases = [*healthy_cases(prompts, loaded, limit)][first::every]
-        elif options.what == "faults":
-            cases = [*fault_cases(prompts, loaded, limit, names)][first::every]
-        else:
+        cases: Iterable[Case]
+        if options.what == "pairs":
             asked = [*_asked(prompts, loaded, limit)]
-            cases = [*pair_cases(asked, loaded, names, runs.long_enough, options.share)]
+            pairs = fault_pairs(names, asked[0][1], loaded)[first::every]
+            cases, total = pair_cases(asked, pairs, runs.long_enough), len(pairs)
+        else:
+            whole = (
+                [*healthy_cases(prompts, loaded, limit)]
+                if options.what == "healthy"
+                else [*fault_cases(prompts, loaded, limit, names)]
+            )
+            cases = whole[first::every]
+            total = len(cases)
         make = runs.healthy if options.what == "healthy" else runs.trial
-        trials = run_cases(cases, Results(options.out), make, Progress(options.what))
+        trials = run_cases(cases, total, Results(options.out), make, Progress(options.what))
     return tell(options.what, trials, time.monotonic() - began)
 
 
