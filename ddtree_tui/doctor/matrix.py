@@ -147,11 +147,17 @@ def fault_pairs(
 def pair_cases(
     asked: Sequence[tuple[Prompt, DecodeSettings]],
     pairs: Sequence[tuple[int, tuple[str, str]]],
+    loaded: Loaded,
     fits: Callable[[Case], bool],
 ) -> Iterator[Case]:
     """Numbered faults, each two in another answer than the last ones, and in the next that ``fits`` both."""
     for number, pair in pairs:
-        cases = [_pair_case(pair, *asked[(number + more) % len(asked)]) for more in range(len(asked))]
+        turned = (asked[(number + more) % len(asked)] for more in range(len(asked)))
+        cases = [
+            _pair_case(pair, prompt, settings)
+            for prompt, settings in turned
+            if all(plantable(name, settings, loaded) for name in pair)
+        ]
         yield next((case for case in cases if fits(case)), cases[0])
 
 
@@ -336,7 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.what == "pairs":
             asked = [*_asked(prompts, loaded, limit)]
             pairs = fault_pairs(names, asked[0][1], loaded)[first::every]
-            cases, total = pair_cases(asked, pairs, runs.long_enough), len(pairs)
+            cases, total = pair_cases(asked, pairs, loaded, runs.long_enough), len(pairs)
         else:
             whole = (
                 [*healthy_cases(prompts, loaded, limit)]

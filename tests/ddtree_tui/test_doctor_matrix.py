@@ -83,7 +83,7 @@ def test_two_sampled_faults_are_both_named(patient: tuple[Patient, Loaded]) -> N
     runs = Runs(asked, loaded.target.dtype)
     settings = DecodeSettings(max_new_tokens=TOKENS)
     pairs = fault_pairs(("mask-id", "wrong-leaf"), settings, loaded)
-    (case,) = pair_cases([(demo_prompts(2)[1], settings)], pairs, runs.long_enough)
+    (case,) = pair_cases([(demo_prompts(2)[1], settings)], pairs, loaded, runs.long_enough)
     one = runs.trial(case)
     assert one.effective == ["mask-id", "wrong-leaf"]
     assert one.all_named
@@ -106,7 +106,7 @@ def test_what_looks_at_prompts_is_not_hidden_by_another_fault_of_theirs(
     asked, loaded = patient
     runs = Runs(asked, loaded.target.dtype)
     questions = [(prompt, DecodeSettings(max_new_tokens=48)) for prompt in demo_prompts(4)[1:]]
-    (case,) = pair_cases(questions, fault_pairs(pair, questions[0][1], loaded), runs.long_enough)
+    (case,) = pair_cases(questions, fault_pairs(pair, questions[0][1], loaded), loaded, runs.long_enough)
     one = runs.trial(case)
     assert {*one.effective} == {*one.named} == {*pair}
 
