@@ -41,8 +41,9 @@ def soak(pair: Pair, prompt: int, rounds: int, budget: int) -> dict[str, Any]:
     """So many rounds of ``tree``, answer after answer to a prompt of so many tokens, each in fresh caches.
 
     Returns:
-        Bytes allocated and reserved, sampled every few rounds, and how much the most of either is above the
-        most of the first half in the second.
+        Bytes asked for, allocated and reserved, sampled every few rounds, and how much the most of what is asked
+        for and reserved is above the most of the first half in the second. (What is allocated is rounded up,
+        by up to 1 MiB a tensor, to whatever free block the tensor is given.)
     """
     codec: Any = pair.codec
     codec.length = prompt
@@ -64,7 +65,7 @@ def soak(pair: Pair, prompt: int, rounds: int, budget: int) -> dict[str, Any]:
     growth = {
         kind: max(sample[kind] for sample in samples[middle:])
         - max(sample[kind] for sample in samples[:middle])
-        for kind in ("allocated", "reserved")
+        for kind in ("requested", "reserved")
     }
     return {
         "rounds": done,
@@ -80,5 +81,9 @@ def soak(pair: Pair, prompt: int, rounds: int, budget: int) -> dict[str, Any]:
 
 def _use() -> dict[str, int]:
     if not torch.cuda.is_available():
-        return {"allocated": 0, "reserved": 0}
-    return {"allocated": torch.cuda.memory_allocated(), "reserved": torch.cuda.memory_reserved()}
+        return {"requested": 0, "allocated": 0, "reserved": 0}
+    return {
+        "requested": torch.cuda.memory_stats()["requested_bytes.all.current"],
+        "allocated": torch.cuda.memory_allocated(),
+        "reserved": torch.cuda.memory_reserved(),
+    }
