@@ -41,9 +41,9 @@ def soak(pair: Pair, prompt: int, rounds: int, budget: int) -> dict[str, Any]:
     """So many rounds of ``tree``, answer after answer to a prompt of so many tokens, each in fresh caches.
 
     Returns:
-        Bytes asked for, allocated and reserved, sampled every few rounds, and how much the most of what is asked
-        for and reserved is above the most of the first half in the second. (What is allocated is rounded up,
-        by up to 1 MiB a tensor, to whatever free block the tensor is given.)
+        Bytes asked for, allocated and reserved, sampled every few rounds, and how much the most of what is
+        asked for and reserved is above the most of the first half in the second. (What is allocated is
+        rounded up, by up to 1 MiB a tensor, to whatever free block the tensor is given.)
     """
     codec: Any = pair.codec
     codec.length = prompt
