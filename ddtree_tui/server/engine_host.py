@@ -67,6 +67,7 @@ class EngineHost:
         queue: the requests that wait.
         running: the one that decodes.
         restarts: how often the engine was started again.
+        given_up: whether no engine is started any more.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class EngineHost:
         self.queue: FairQueue[Run] = FairQueue(options.limits.queue)
         self.running: Run | None = None
         self.restarts = 0
+        self.given_up = False
         self.closing = False
         self._usual_seconds = 1.0
         """What an answer takes of the device, the last ones counting most."""
@@ -96,6 +98,7 @@ class EngineHost:
             await self._live()
         except Exception:
             log.exception("host failed")
+            self.given_up = True
             self._is(Status.FAILED, "The server failed unexpectedly.")
             self._fail_all(EngineError("internal", self.reason))
             await self._end_process()
@@ -121,6 +124,7 @@ class EngineHost:
                 log.error("not serving", extra={"facts": {"reason": error.message, "kind": error.kind}})
                 self._fail_all(EngineError("not_loaded", error.message))
                 if not worked:  # what was asked for will not do, and would not the next time
+                    self.given_up = True
                     self._is(Status.FAILED, self._failure)
                     await self._end_process()
                     return

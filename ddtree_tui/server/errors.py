@@ -57,6 +57,7 @@ class ApiError(Exception):
         code: stable, snake case.
         param: the field it is about.
         headers: to send along.
+        again: whether it may be otherwise in a while.
     """
 
     def __init__(
@@ -67,11 +68,12 @@ class ApiError(Exception):
         code: str,
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
+        again: bool = True,
     ) -> None:
         super().__init__(message)
         self.status, self.message, self.code, self.param = status, message, code, param
         self.headers = dict(headers or {})
-        if status == 503:
+        if status == 503 and again:
             self.headers.setdefault("Retry-After", str(RETRY_SECONDS))
 
     @property
@@ -137,7 +139,8 @@ def _invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
         case "missing" if param is None:
             message = "There is no JSON body; send one with Content-Type: application/json."
         case _ if param is None and first["type"] != "value_error":
-            message = "The body is not a JSON object."
+            # A body whose type is told otherwise is not looked into.
+            message = "The body is not a JSON object sent with Content-Type: application/json."
         case "missing":
             message = f"The parameter '{param}' is missing."
         case "union_tag_not_found":

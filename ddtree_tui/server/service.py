@@ -67,6 +67,7 @@ class Service:
                 503,
                 f"The server is not ready ({host.status.value}): {host.reason}",
                 code=f"engine_{host.status.value}",
+                again=not host.given_up,
             )
         return host.loaded
 

@@ -163,9 +163,11 @@ def measure(served: Served, headless: Headless, pairs: int, tokens: int, mode: s
 
 def report(mode: str, starts: list[Start]) -> dict[str, Any]:
     def mean(values: list[float]) -> list[float]:
-        """With its standard error."""
-        error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("nan")
-        return [round(statistics.fmean(values), 4), round(error, 4)]
+        """With its standard error, where there are several."""
+        found = [statistics.fmean(values)]
+        if len(values) > 1:
+            found.append(statistics.stdev(values) / len(values) ** 0.5)
+        return [round(value, 4) for value in found]
 
     return {
         "mode": mode,

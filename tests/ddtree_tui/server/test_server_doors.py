@@ -109,8 +109,9 @@ def test_a_web_page_cannot_use_a_server_without_a_key(server):
     for origin in ("http://localhost:3000", "http://[::1]:1", "https://127.0.0.1"):
         assert server.get("/v1/models", Origin=origin)[0] == 200
     question = json.dumps({"model": "demo", "messages": [{"role": "user", "content": "hi"}]}).encode()
-    status, _ = server.post("/v1/chat/completions", question, **{"Content-Type": "text/plain"})
+    status, answer = server.post("/v1/chat/completions", question, **{"Content-Type": "text/plain"})
     assert status == 400
+    assert "Content-Type: application/json" in answer["error"]["message"]
 
 
 def test_a_body_that_is_too_long(locked):

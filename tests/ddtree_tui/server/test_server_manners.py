@@ -295,6 +295,9 @@ def test_an_engine_that_cannot_be_loaded_is_never_served(tmp_path):
         assert served.get("/health")[0] == 503
         status, refused = served.chat("hello")
         assert (status, refused["error"]["code"]) == (503, "engine_failed")
+        told = rest_of(streaming(served, "hello"))
+        assert b" 503 " in told.splitlines()[0]
+        assert b"retry-after" not in told.lower()  # it would be no other
         assert served.get("/v1/models")[0] == 200
 
 
