@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 
-from engine.events import AnyEvent, Loaded, Loading, Prefilled, Racing, Tokens
+from engine.events import AnyEvent, Loaded, Loading, Prefilled, Racing, Round, Tokens
 from engine.packed import PackedEvents
 
 BETWEEN_ANSWERS = 0.5
 """Seconds between the end of an answer, or a race, and the start of the next; how long the user typed is not
 recorded."""
+HELD = 1.0
+"""Seconds between two rounds from which on the run may have been held in between."""
+HELD_ROUNDS = 8
+"""So many usual rounds take less time than one in front of which the run was held."""
 MOST_AT_ONCE = 400
 """Events of one look at the clock, about 90 ms of work at 256 nodes a round, so that the screen stays alive
 while all of a long recording comes."""
@@ -93,13 +99,25 @@ class Playback:
 
 
 def timeline(events: PackedEvents) -> list[float]:
-    """When each event is to come, never earlier than the one before. Loading is not waited for."""
+    """When each event is to come, never earlier than the one before. Neither loading is waited for, nor that
+    somebody let a run go on that was held."""
     times: list[float] = []
     latest = start = 0.0
+    longest = _longest_step(events)
     for kind, t in zip(events.kinds, events.times, strict=True):
-        if kind in (Prefilled, Racing) and latest > 0:
+        begins = kind in (Prefilled, Racing)
+        if begins and latest > 0:
             start = latest + BETWEEN_ANSWERS
         if kind not in (Loading, Loaded, Tokens):
+            if not begins:
+                start -= max(0.0, start + t - latest - longest)
             latest = max(latest, start + t)
         times.append(latest)
     return times
+
+
+def _longest_step(events: PackedEvents) -> float:
+    """Seconds between two events of a run that nobody holds, at most."""
+    times = [t for kind, t in zip(events.kinds, events.times, strict=True) if kind is Round]
+    steps = [after - before for before, after in pairwise(times) if after > before]
+    return max(HELD, HELD_ROUNDS * median(steps)) if steps else HELD

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from make_recording import Recording, conversation
 
-from ddtree_tui.playback import BETWEEN_ANSWERS, Playback, timeline
-from engine.events import Prefilled, Round
+from ddtree_tui.playback import BETWEEN_ANSWERS, HELD, Playback, timeline
+from engine.events import AnyEvent, Prefilled, Round
 from engine.packed import PackedEvents
 
 
@@ -69,6 +70,25 @@ def test_answers_follow_one_another() -> None:
     border = next(i for i, e in enumerate(events) if isinstance(e, Prefilled) and e is second[0])
     assert times[border] == pytest.approx(times[border - 1] + BETWEEN_ANSWERS + second[0].t)
     assert times[: len(list(recording.start()))] == [0.0] * len(list(recording.start()))
+
+
+def held(events: list[AnyEvent], index: int, seconds: float) -> list[AnyEvent]:
+    """The same run, held in front of round ``index``."""
+    place = next(i for i, event in enumerate(events) if isinstance(event, Round) and event.index == index)
+    return [
+        *events[:place],
+        *(msgspec.structs.replace(event, t=event.t + seconds) for event in events[place:]),
+    ]
+
+
+def test_nobody_waits_again_while_a_run_was_held() -> None:
+    """Nor twice, where it was held twice; rounds that are slow throughout take their time."""
+    events = conversation(0, rounds=10)
+    alone = timeline(PackedEvents(events))
+    again = timeline(PackedEvents(held(held(events, 4, 60.0), 7, 30.0)))
+    assert alone[-1] < again[-1] < alone[-1] + 2 * HELD
+    slow = [msgspec.structs.replace(event, t=100 * event.t) for event in events]
+    assert timeline(PackedEvents(slow))[-1] == pytest.approx(100 * alone[-1])
 
 
 def test_an_empty_recording() -> None:
