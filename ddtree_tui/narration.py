@@ -7,12 +7,24 @@ from collections.abc import Iterator
 from ddtree_tui.alarm import alarm
 from ddtree_tui.check.text import details, headline
 from ddtree_tui.escape import decode_bytes, escape
+from ddtree_tui.labels import NO_ID
 from ddtree_tui.noticed import told
 from ddtree_tui.plural import counted
 from ddtree_tui.session import Session
 from ddtree_tui.totals import counts_text, finished_text
 from ddtree_tui.unknown import UNKNOWN, UNKNOWN_MODEL, known_settings, number_text
-from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded, Loading, Prefilled, Round
+from engine.events import (
+    UNKNOWN_ID,
+    AnyEvent,
+    Checked,
+    Failed,
+    Finding,
+    Finished,
+    Loaded,
+    Loading,
+    Prefilled,
+    Round,
+)
 
 ENDINGS = {
     "stop": "It ended by itself",
@@ -114,4 +126,5 @@ class Narrator:
     def _bytes(self, token_id: int) -> bytes:
         answer = self._session.answer
         vocabulary = answer.vocabulary if answer is not None else self._session.vocabulary
-        return vocabulary.token_bytes(token_id) or f"#{token_id}".encode()
+        unknown = NO_ID if token_id == UNKNOWN_ID else f"#{token_id}"
+        return vocabulary.token_bytes(token_id) or unknown.encode()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from make_recording import conversation
 from scripted_engine import ScriptedEngine
@@ -19,7 +20,7 @@ from ddtree_tui.narration import Narrator
 from ddtree_tui.plain_log import COMMANDS, PlainLog
 from ddtree_tui.session import Phase, Session
 from engine.event_lines import encode_event
-from engine.events import Failed
+from engine.events import UNKNOWN_ID, Failed, Round
 from engine.settings import DecodeSettings
 
 Step = str | Callable[[Controller], bool]
@@ -195,3 +196,15 @@ def test_a_recording_is_told_at_once_on_any_output(tmp_path: Path) -> None:
     assert "Round 500: " in done.stdout
     assert "Answer: " in done.stdout
     assert done.stderr == ""
+
+
+def test_ids_that_nobody_told_are_no_ids() -> None:
+    session, told = Session(), []
+    narrator = Narrator(session)
+    for event in conversation(0, rounds=3):
+        if isinstance(event, Round):
+            event = msgspec.structs.replace(event, bonus_id=UNKNOWN_ID, committed_ids=[UNKNOWN_ID])
+        session.apply(event)
+        told += narrator.tell(event)
+    assert any("#?" in line for line in told)
+    assert not any("#-1" in line for line in told)
