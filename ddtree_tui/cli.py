@@ -368,6 +368,9 @@ def _prepare_streams() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        with contextlib.suppress(ValueError, OSError):
+            sys.stdin.reconfigure(errors="replace")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(ValueError, OSError):

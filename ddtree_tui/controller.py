@@ -416,7 +416,7 @@ class Controller(SessionShowing):
         self.session.engine_restarted()
         self.steward.engine_restarted()
         self.waiting = None
-        self._paused = self._stopping = False
+        self._run_is_over()
         try:
             self._engine.start(self.load)
         except EngineError as error:

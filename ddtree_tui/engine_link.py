@@ -45,6 +45,7 @@ class EngineLink:
         """
         self._load = load or self._load
         self._process.stop()
+        self._queue.clear()  # what the engine before said is not said by this one
         self._process.start()
         self._process.send(Load(settings=self._load))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import signal
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from ddtree_tui.plural import counted
 from ddtree_tui.race.report import race_text
 from ddtree_tui.session import Phase
 from ddtree_tui.setting_list import SETTINGS, Since, shown
+from ddtree_tui.signals import signals_to
 from engine.errors import EngineError
 from engine.events import AnyEvent, Failed, Finished
 
@@ -50,6 +52,8 @@ class PlainLog:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._narrator = Narrator(controller.session)
         self._at_end = False
+        self._signals: list[int] = []
+        """What has come and was not looked at yet."""
         self._prompts: deque[str] = deque()
         """Those that wait for the end of the run under way."""
         self._unanswered = False
@@ -68,17 +72,25 @@ class PlainLog:
             self._unanswered = True
             self._ask(prompt)
         threading.Thread(target=self._read_all, name="input", daemon=True).start()
-        while True:
-            try:
-                if not self._turn():
-                    return self._code()
-            except KeyboardInterrupt:
-                if not self._controller.busy:
-                    return exit_codes.interrupted(2)
-                self._stop()
+        with signals_to(self._interrupt):
+            while (code := self._turn()) is None:
+                pass
+        return code
 
-    def _turn(self) -> bool:
-        """Take in a line, then what the engine has reported; False at the end."""
+    def _interrupt(self, number: int) -> None:
+        """A signal has come, maybe in the middle of an event: it waits for the next turn. A second one that
+        finds it waiting does not."""
+        if self._signals:
+            raise KeyboardInterrupt
+        self._signals.append(number)
+
+    def _turn(self) -> int | None:
+        """Take in a signal and a line, then what the engine has reported; the exit code at the end."""
+        if self._signals:
+            number = self._signals.pop()
+            if number != signal.SIGINT or not self._controller.busy:
+                return exit_codes.interrupted(number)
+            self._stop()
         line = ""
         try:
             line = self._lines.get(timeout=TICK_SECONDS)
@@ -86,7 +98,7 @@ class PlainLog:
                 self._at_end = True
             elif line.strip() == "/quit":
                 self._unanswered = False
-                return False
+                return self._code()
             elif line.startswith("/"):
                 self._command(line.strip())
             elif line.strip():
@@ -106,12 +118,14 @@ class PlainLog:
         loading = controller.session.phase is Phase.LOADING and controller.waiting is not None
         under_way = controller.busy or loading or bool(self._prompts)
         under_way = under_way or (controller.expects and not self._unanswered)
-        return not self._at_end or under_way
+        return None if not self._at_end or under_way else self._code()
 
     def _read_all(self) -> None:
-        while line := self._read():
-            self._lines.put(line)
-        self._lines.put("")
+        try:
+            while line := self._read():
+                self._lines.put(line)
+        finally:
+            self._lines.put("")
 
     def _code(self) -> int:
         if not self._unanswered:

@@ -118,7 +118,7 @@ class Session:
             case Finding():
                 self._finds(event)
             case Checking():
-                if (answer := self._subject or self.answer) is not None:
+                if (answer := self._compared) is not None:
                     answer.checking = event
             case Checked():
                 self._checked(event)
@@ -138,7 +138,14 @@ class Session:
     @property
     def comparing(self) -> bool:
         """Whether the oracle is at work behind an answer."""
-        return any(answer.checking is not None for answer in (self._subject, self.answer) if answer)
+        answer = self._compared
+        return answer is not None and answer.checking is not None
+
+    @property
+    def _compared(self) -> Answer | None:
+        """The answer that the oracle tells of; one whose prefill has not come yet is not."""
+        begun = (answer for answer in reversed(self.answers) if answer.prefilled is not None)
+        return self._subject or next(begun, self.answer)
 
     def engine_restarted(self) -> None:
         """A new engine starts; answers and rounds stay, and one under way will not go on."""
@@ -183,7 +190,7 @@ class Session:
         self.statistics.loaded(event)
 
     def _checked(self, event: Checked) -> None:
-        answer = self._subject or self.answer
+        answer = self._compared
         self._no_comparison()
         if answer is not None:
             answer.checked = event
@@ -191,9 +198,8 @@ class Session:
 
     def _no_comparison(self) -> None:
         """None is under way any more."""
-        for answer in (self._subject, self.answer):
-            if answer is not None:
-                answer.checking = None
+        if (answer := self._compared) is not None:
+            answer.checking = None
         self._subject = None
 
     def _prefilled(self, event: Prefilled) -> None:
@@ -230,7 +236,7 @@ class Session:
         self.overview.add(event.acceptance_length, event.miss)
 
     def _diverges(self, event: Divergence) -> None:
-        answer = self._subject or self.answer
+        answer = self._compared
         if answer is None:
             return
         answer.divergences.append(event)

@@ -19,7 +19,7 @@ from ddtree_tui.command_line import continues_a_conversation, reproducing_comman
 from ddtree_tui.controller import Controller
 from ddtree_tui.draft_shape import ROOT
 from ddtree_tui.escape import decode_bytes, escape
-from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run, write_new
+from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run, new_file, write_new
 from ddtree_tui.export.run_events import jsonl
 from ddtree_tui.kept import Kept
 from ddtree_tui.keys import Key
@@ -182,11 +182,7 @@ class KeepActions(Actions):
         from ddtree_tui.screens.value import ValueScreen
 
         def write(typed: str) -> None:
-            path = Path(typed.strip()).expanduser()
-            if not typed.strip() or path.exists() or not path.parent.is_dir():
-                why = "exists already" if path.exists() else "is in no folder that there is"
-                raise EngineError("export", f"{path} {why}.", "Choose another name.")
-            self._write(path, pieces())
+            self._write(new_file(typed), pieces())
 
         self.push_screen(ValueScreen(title, str(free_name(Path.cwd(), stem, suffix)), "a new file", write))
 

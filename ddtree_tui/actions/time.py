@@ -61,9 +61,11 @@ class TimeActions(Actions):
         count, named = len(answer.rounds), rounds.answer_name(answer)
 
         def go(text: str) -> None:
-            if not text.strip().isdecimal() or not 1 <= int(text) <= count:
-                raise EngineError("bad_round", f"There is no round {text!r}.", f"Type 1 to {count}.")
-            self.controller.show(answer.first_round + int(text) - 1)
+            typed = text.strip()
+            chosen = int(typed) if typed.isdecimal() and len(typed) <= len(str(count)) else 0
+            if not 1 <= chosen <= count:
+                raise EngineError("bad_round", f"There is no round {typed[:20]!r}.", f"Type 1 to {count}.")
+            self.controller.show(answer.first_round + chosen - 1)
             self.changed()
 
         title = f"Go to round of {named}" if named else "Go to round"

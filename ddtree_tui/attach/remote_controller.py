@@ -227,6 +227,7 @@ class RemoteController(Controller):
             self.notices.append("Only whoever sent this request can stop it.")
 
     def new_conversation(self) -> None:
+        self.waiting = None
         if self.busy:
             super().new_conversation()
         else:

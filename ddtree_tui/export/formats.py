@@ -63,6 +63,29 @@ def exported_round(name: Name, vocabulary: SeenVocabulary, round_: Round) -> Ite
     return [(graphml if name == "graphml" else node_link)(graph).encode()]
 
 
+def new_file(typed: str) -> Path:
+    """The path of a file that is to be made, as somebody typed it.
+
+    Raises:
+        EngineError: ``export`` for one that cannot be.
+    """
+    name = typed.strip()
+    try:
+        if "\0" in name:  # which newer Pythons say of no file that is there, and all of one to be opened
+            raise ValueError("it has a null character")
+        path = Path(name).expanduser()
+        there, folder = path.exists(), path.parent.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise EngineError(
+            "export", f"{name[:200]} cannot be used: {reason}.", "Choose another name."
+        ) from error
+    if not name or there or not folder:
+        why = "exists already" if there else "is in no folder that there is"
+        raise EngineError("export", f"{path} {why}.", "Choose another name.")
+    return path
+
+
 def write_new(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file that does not exist yet; one that cannot be finished is removed.
 

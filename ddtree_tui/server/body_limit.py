@@ -47,7 +47,7 @@ class BodyLimit:
 
     async def _read(self, receive: Receive, length: str) -> bytes | None:
         """The whole body, None if it is too long. It ends early where the client hangs up."""
-        if length.isdecimal() and int(length) > self._limit:
+        if length.isdecimal() and (len(length) > 18 or int(length) > self._limit):
             return None
         body = bytearray()
         while True:

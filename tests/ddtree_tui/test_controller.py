@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
-from make_recording import conversation
+from make_recording import Recording, conversation, loaded
 from scripted_engine import ScriptedEngine
 
 from ddtree_tui.controller import Controller
@@ -17,7 +18,7 @@ from ddtree_tui.recent import RecentPair, recent_pairs
 from ddtree_tui.session import Phase
 from engine.commands import AnyCommand, Cancel, Generate, Pause, Resume, Set, Step
 from engine.errors import EngineError
-from engine.events import Failed
+from engine.events import AnyEvent, Checked, Checking, Failed
 from engine.settings import DecodeSettings, LoadSettings
 
 LOG = Path("some.log")
@@ -261,6 +262,76 @@ def test_a_new_conversation_ends_the_run_first() -> None:
     wait(controller, lambda: not controller.busy)
     assert controller.session.answers == []
     assert len(controller.session.rounds) == 0
+
+
+class Fed:
+    """An engine that says what a test has it say, and hears nothing."""
+
+    def __init__(self) -> None:
+        self.says: list[AnyEvent] = []
+
+    def start(self, load: LoadSettings | None = None) -> None:
+        self.says = [loaded()]
+
+    def send(self, command: AnyCommand) -> None:
+        """It hangs."""
+
+    def drain(self) -> list[AnyEvent]:
+        said, self.says = self.says, []
+        return said
+
+    def problems(self) -> list[EngineError]:
+        return []
+
+    def stop(self) -> None:
+        """It is none."""
+
+
+def fed(**settings: Any) -> tuple[Controller, Callable[..., None]]:
+    """A controller, and what has its engine say something."""
+    engine = Fed()
+    controller = Controller(DecodeSettings(**settings), engine=engine, log_path=LOG)
+
+    def say(*events: AnyEvent) -> None:
+        engine.says += events
+        controller.tick(0.0)
+
+    engine.start()
+    say()
+    return controller, say
+
+
+def test_what_the_oracle_says_before_the_next_prefill_is_of_the_answer_before() -> None:
+    controller, say = fed(oracle="full")
+    one, two = ([*Recording(seed).answer(text, rounds=3)] for seed, text in enumerate(("one", "two")))
+    controller.submit("one")
+    say(*one, Checking(stage="Comparing", done=0, total=5))
+    controller.change(oracle="off")
+    controller.submit("two")
+    assert controller.session.comparing
+    verdict = Checked(
+        oracle="full", verdict="identical", positions=3, compared=1, ties=0, defects=0, noise=0.0, seconds=0.1
+    )
+    say(verdict)
+    assert not controller.session.comparing
+    say(*two)
+    first, second = controller.session.answers
+    assert (first.checked, first.checking) == (verdict, None)
+    assert (second.checked, second.checking) == (None, None)
+    assert second.finished is not None
+
+
+def test_a_conversation_that_was_to_be_forgotten_is_so_when_the_engine_starts_anew() -> None:
+    controller, say = fed()
+    controller.submit("one")
+    say(*[*Recording(0).answer("one", rounds=3)][:-1])
+    controller.new_conversation()
+    controller.restart_engine()
+    assert controller.session.answers == []
+    say()
+    controller.submit("two")
+    say(*Recording(1).answer("two", rounds=3))
+    assert [answer.prompt for answer in controller.session.answers] == ["two"]
 
 
 def test_text_that_is_no_unicode_is_refused() -> None:

@@ -14,7 +14,7 @@ from textual import events
 from ddtree_tui import cli
 from ddtree_tui.clipboard import copies_file
 from ddtree_tui.command_line import reproducing_command
-from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run
+from ddtree_tui.export.formats import FORMATS, Format, exported_round, exported_run, new_file
 from ddtree_tui.options import AppOptions, GenerateOptions
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.runs_folder import paths_of
@@ -224,6 +224,12 @@ async def test_an_export_never_overwrites(state: Path) -> None:
         assert "mine.svg exists already." in play.text()
         assert Path("mine.svg").read_text() == "mine"
         await play.pilot.press("escape")
+
+
+@pytest.mark.parametrize("name", ["~nobody-at-all/x.svg", "x" * 300, "a\0b", "nowhere/x.svg", ""])
+def test_names_that_no_file_can_have_are_said(state: Path, name: str) -> None:
+    with pytest.raises(EngineError, match=r"cannot be used|is in no folder|exists already"):
+        new_file(name)
 
 
 async def test_a_listed_run_is_exported_without_being_shown(state: Path) -> None:

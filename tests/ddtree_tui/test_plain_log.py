@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import subprocess
 import sys
 import threading
@@ -157,16 +158,60 @@ def test_ctrl_c_stops_the_run_and_then_ends(monkeypatch: pytest.MonkeyPatch) -> 
     log = PlainLog(controller, lambda: str(forever.wait()), out)
     turn, interrupted = log._turn, []
 
-    def interrupting() -> bool:
+    def interrupting() -> int | None:
         running = len(controller.session.rounds) > 2 and not interrupted
         if running or (interrupted == [1] and idle(controller)):
             interrupted.append(1)
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return turn()
 
     monkeypatch.setattr(log, "_turn", interrupting)
     assert log.run("hello", []) == 130
     assert "It was stopped" in out.getvalue()
+
+
+def test_ctrl_c_while_an_event_is_told_loses_none() -> None:
+    class Interrupting(io.StringIO):
+        def write(self, text: str) -> int:
+            if "Prompt read" in text:
+                signal.raise_signal(signal.SIGINT)
+            return super().write(text)
+
+    engine = ScriptedEngine(rounds=3, rounds_per_second=400.0)
+    controller = Controller(DecodeSettings(), engine=engine)
+    engine.start()
+    out = Interrupting()
+    PlainLog(controller, lambda: "", out).run("hello", [])
+    assert not controller.busy
+    assert controller.session.answers[0].finished is not None
+
+
+def test_a_second_ctrl_c_does_not_wait() -> None:
+    log = PlainLog(Controller(DecodeSettings(), engine=ScriptedEngine()), lambda: "", io.StringIO())
+    log._interrupt(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        log._interrupt(signal.SIGINT)
+
+
+def test_input_that_is_no_text_ends_or_is_taken_as_it_can_be(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ddtree_tui", "--plain", "--model", str(tmp_path / "none")],
+        input=b"hello \xff\n",
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+
+
+def test_input_that_breaks_off_is_at_its_end() -> None:
+    def read() -> str:
+        raise OSError("gone")
+
+    log = PlainLog(Controller(DecodeSettings(), engine=ScriptedEngine()), read, io.StringIO())
+    with pytest.raises(OSError, match="gone"):
+        log._read_all()
+    assert log._lines.get(timeout=1) == ""
 
 
 def test_a_failed_recording_is_told() -> None:

@@ -12,6 +12,7 @@ from served import Served, serving
 
 from ddtree_tui.answer import Answer
 from ddtree_tui.attach.remote_controller import RemoteController
+from ddtree_tui.attach.remote_link import RemoteLink
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.runs_folder import recorded_runs
 from ddtree_tui.session import Phase
@@ -95,6 +96,26 @@ def test_a_prompt_sent_from_here_is_shown_and_goes_on_as_a_conversation(server: 
         controller.submit("anew")
         until(controller, lambda: not controller.busy)
         assert [each["content"] for each in controller.session.answer.prefilled.messages] == ["anew"]
+
+
+def test_a_new_conversation_forgets_the_old_one_also_while_a_prompt_waits(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+):
+    with watching(server.url, "secret") as controller:
+        ready(controller)
+        controller.submit("between us")
+        until(controller, lambda: finished(controller.session.answer))
+        with monkeypatch.context() as patch:
+            patch.setattr(RemoteLink, "serves", property(lambda link: False))
+            controller.submit("this waits")
+            assert controller.busy
+            controller.new_conversation()
+            assert not controller.busy
+        assert not controller.asked
+        controller.submit("fresh")
+        until(controller, lambda: finished(controller.session.answer))
+        (answer,) = controller.session.answers
+        assert [message["content"] for message in answer.prefilled.messages] == ["fresh"]
 
 
 def test_an_answer_that_would_not_fit_is_asked_for_as_long_as_fits(server: Served):
