@@ -17,6 +17,7 @@ from typing import cast
 from jinja2 import TemplateSyntaxError
 from transformers import PreTrainedTokenizerFast
 
+from engine.conversation import check_messages, check_text, empty_prompt
 from engine.errors import EngineError
 from engine.events import Tokens
 from engine.json_file import read_json
@@ -163,8 +164,7 @@ class Codec:
         Raises:
             EngineError: ``empty_prompt``, ``bad_prompt`` for half a character, ``prompt_too_long``.
         """
-        if not _is_unicode(text):
-            raise _half_a_character()
+        check_text(text)
         self._check_bound(text, context)
         ids = cast("list[int]", self._tokenizer(text)["input_ids"])
         _check_not_empty(ids)
@@ -204,17 +204,9 @@ class Codec:
         return Tokens(pieces=pieces, raw=raw, special=sorted(wanted & self.special_ids))
 
     def _check(self, messages: Sequence[Message], thinking: bool) -> None:
-        for message in messages:
-            if not _is_message(message):
-                raise EngineError(
-                    "bad_prompt",
-                    "A message of the conversation has no role or no text.",
-                    'Give every message as {"role": "user", "content": "..."}.',
-                )
-            if not all(_is_unicode(text) for text in message.values()):
-                raise _half_a_character()
+        check_messages(messages)
         if not any(message["role"] == "user" for message in messages) or not messages[-1]["content"].strip():
-            raise EngineError("empty_prompt", "The prompt is empty.", "Type a question or a task.")
+            raise empty_prompt()
         if not isinstance(thinking, bool):  # the string "false" is true: a known way to garble a run
             raise EngineError("bad_setting", f"Thinking cannot be {thinking!r}.", "Choose True or False.")
         if thinking and not self.supports_thinking:
@@ -352,14 +344,6 @@ def prompt_too_long(tokens: int | str, context: int) -> EngineError:
     )
 
 
-def _half_a_character() -> EngineError:
-    return EngineError(
-        "bad_prompt",
-        "The prompt contains half a character (a lone surrogate).",
-        "Give the prompt as valid UTF-8.",
-    )
-
-
 def _check_not_empty(ids: Sequence[int]) -> None:
     if not ids:
         raise EngineError(
@@ -373,17 +357,3 @@ def _sentence(words: object) -> str:
     """What somebody else's error says, with a full stop of ours where it has none."""
     text = str(words).rstrip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _is_message(message: object) -> bool:
-    if not isinstance(message, Mapping):
-        return False
-    return isinstance(message.get("role"), str) and isinstance(message.get("content"), str)
-
-
-def _is_unicode(text: object) -> bool:
-    try:
-        str(text).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

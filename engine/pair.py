@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,7 +29,8 @@ class Pair:
             on a GPU.
         stages: what rounds on the host decide by.
         session: the caches of the conversation decoded last, reused when the next prompt extends it.
-        findings: what detectors noticed of the pair itself; None before it was ``checked``.
+        lane_of: the pair with whose models this one decodes, in caches of its own; what is found out about
+            them holds for both.
     """
 
     target: Target
@@ -38,7 +40,8 @@ class Pair:
     on_device: bool | None = None
     stages: Stages = field(default_factory=Stages)
     session: Session = field(init=False)
-    findings: tuple[Finding, ...] | None = field(init=False, default=None)
+    lane_of: Pair | None = field(init=False, default=None)
+    _findings: tuple[Finding, ...] | None = field(init=False, default=None)
     _runners: list[StaticRunner] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -53,18 +56,35 @@ class Pair:
         object.__setattr__(pair, "info", info)
         return pair
 
+    def lane(self, context: int) -> Pair:
+        """The same models with caches of their own, for ``context`` tokens."""
+        target = copy.copy(self.target)
+        target.context_length = context
+        lane = dataclasses.replace(self, target=target)
+        object.__setattr__(lane, "lane_of", self)
+        return lane
+
+    @property
+    def findings(self) -> tuple[Finding, ...] | None:
+        """What detectors noticed of the pair itself; None before it was ``checked``."""
+        return self._findings if self.lane_of is None else self.lane_of.findings
+
     def checked(self) -> tuple[Finding, ...]:
         """What ``engine.detectors.pair`` finds; looked for once."""
-        if self.findings is None:
+        if self.lane_of is not None:
+            return self.lane_of.checked()
+        if self._findings is None:
             from engine.detectors.pair import check_pair
 
-            object.__setattr__(self, "findings", tuple(check_pair(self)))
-        assert self.findings is not None
-        return self.findings
+            object.__setattr__(self, "_findings", tuple(check_pair(self)))
+        assert self._findings is not None
+        return self._findings
 
     @cached_property
     def drafter_surprise(self) -> float | None:
         """How little the drafter knows of an easy text (``engine.detectors.drafter_choice``); asked once."""
+        if self.lane_of is not None:
+            return self.lane_of.drafter_surprise
         from engine.detectors.drafter_choice import surprise_at_easy_text
 
         return surprise_at_easy_text(self)
@@ -72,6 +92,8 @@ class Pair:
     @cached_property
     def auto_budget(self) -> AutoBudget:
         """What budgets are good here, for ``DecodeSettings.auto_budget``; it learns from answer to answer."""
+        if self.lane_of is not None:
+            return self.lane_of.auto_budget
         return AutoBudget(BUCKETS if self.on_device else LEVELS)
 
     @property

@@ -7,13 +7,12 @@ same time, warm or throttled or shared with others, and stand at any moment wher
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 import torch
 
 from engine.control import Control
+from engine.conversation import conversation
 from engine.decode import RunEvent, generate
 from engine.errors import EngineError
 from engine.events import Prefilled, Round
@@ -36,7 +35,8 @@ def race(
     last, and the others go on. ``pair``'s own caches are not touched.
 
     Args:
-        control: cancels, pauses and steps all lanes together. Settings do not change during a race.
+        control: cancels and pauses all lanes together; a step is one round of one lane. Settings do not
+            change during a race.
 
     Raises:
         EngineError: what ``generate`` raises at once; ``bad_setting`` for more lanes than ``MAX_LANES``, or
@@ -54,12 +54,14 @@ def race(
             "A race needs the target in one process.",
             "Load it without --tp.",
         )
-    messages: Sequence[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    for settings in lanes:
+        settings.check()
+    messages = conversation(prompt)
     contexts = _contexts(pair, messages, lanes)
     _check_memory(pair, contexts)
     reins = [_LaneControl(control or Control()) for _ in lanes]
     runs = {
-        number: generate(_lane_pair(pair, context), messages, settings, control=rein)
+        number: generate(pair.lane(context), messages, settings, control=rein)
         for number, (context, settings, rein) in enumerate(zip(contexts, lanes, reins, strict=True))
     }
     return _alternate(runs)
@@ -101,15 +103,6 @@ class _LaneControl(Control):
 
     def before_round(self, settings: DecodeSettings) -> DecodeSettings | None:
         return None if self._race.before_round(settings) is None else settings
-
-
-def _lane_pair(pair: Pair, context: int) -> Pair:
-    """The same weights with caches of their own, for ``context`` tokens. Budgets are learned together."""
-    target = copy.copy(pair.target)
-    target.context_length = context
-    lane = dataclasses.replace(pair, target=target)
-    lane.__dict__["auto_budget"] = pair.auto_budget
-    return lane
 
 
 def _contexts(pair: Pair, messages: Sequence[Message], lanes: Sequence[DecodeSettings]) -> list[int]:

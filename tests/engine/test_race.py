@@ -14,9 +14,12 @@ from tiny_models import tiny_pair
 
 from engine import race as race_module
 from engine.control import Control
+from engine.detectors import drafter_choice
+from engine.detectors import pair as pair_detector
+from engine.detectors.found import found
 from engine.errors import EngineError
 from engine.event_lines import decode_event, encode_event
-from engine.events import Finished, Lane, Prefilled, Round
+from engine.events import Finding, Finished, Lane, Prefilled, Round
 from engine.load import load_pair
 from engine.pair import Pair
 from engine.presets import demo_folder
@@ -147,6 +150,8 @@ def test_what_cannot_be_raced_is_refused_before_anything_is_decoded(pair: Pair) 
         [],
         lanes_of(WAYS) * MAX_LANES,
         [DecodeSettings(budget=0)],
+        [DecodeSettings(max_new_tokens="x")],  # type: ignore[arg-type]
+        [DecodeSettings(thinking=[])],  # type: ignore[arg-type]
         [DecodeSettings(block_size=99)],
     ):
         with pytest.raises(EngineError) as caught:
@@ -155,6 +160,14 @@ def test_what_cannot_be_raced_is_refused_before_anything_is_decoded(pair: Pair) 
     alone = dataclasses.replace(pair, drafter=None)
     with pytest.raises(EngineError, match="needs a drafter"):
         race(alone, PROMPT, lanes_of(WAYS))
+    with pytest.raises(EngineError, match="cannot be a int"):
+        race(pair, 3, lanes_of(WAYS))  # type: ignore[arg-type]
+
+
+def test_messages_may_come_one_by_one(pair: Pair) -> None:
+    messages = iter([{"role": "user", "content": PROMPT}])
+    lanes = by_lane(race(pair, messages, lanes_of(WAYS[:2])), 2)  # type: ignore[arg-type]
+    assert ids_of(lanes[0]) == ids_of(lanes[1]) == ids_of(run(pair, mode="ar"))
 
 
 def test_memory_is_refused_before_it_is_short(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,10 +203,34 @@ def test_lanes_keep_room_for_their_own_text_alone(pair: Pair, monkeypatch: pytes
     monkeypatch.setattr(Session, "__init__", init)
     before = pair.target.context_length
     list(race(pair, PROMPT, lanes_of(WAYS[:2])))
+    assert lengths.count(len(PROMPT) + 60) == 2
     # Detectors may decode something in a session of their own.
-    assert len(lengths) >= 2
-    assert set(lengths) == {len(PROMPT) + 60}
+    assert set(lengths) <= {len(PROMPT) + 60, before}
     assert pair.target.context_length == before
+
+
+def test_what_is_found_of_the_models_is_found_once(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair, checked, asked = dataclasses.replace(pair), [], []  # nobody has looked at it
+
+    def check_pair(given: Pair) -> list[Finding]:
+        checked.append(given)
+        return [found("two-bos", "The template and the tokenizer each write one.")]
+
+    def surprise(given: Pair) -> float:
+        asked.append(given)
+        return 1e3
+
+    monkeypatch.setattr(pair_detector, "check_pair", check_pair)
+    monkeypatch.setattr(drafter_choice, "surprise_at_easy_text", surprise)
+    monkeypatch.setattr(drafter_choice, "SUSPICIOUS", 1e9)
+    told = list(race(pair, PROMPT, lanes_of(WAYS[1:])))
+    causes = [(lane, event.cause) for lane, event in told if isinstance(event, Finding)]
+    assert [lane for lane, cause in causes if cause == "two-bos"] == [0]
+    assert sorted(lane for lane, cause in causes if cause == "other-drafter") == [0, 1, 2]
+    again = list(race(pair, PROMPT, lanes_of(WAYS[1:])))
+    assert not [event for _, event in again if isinstance(event, Finding) and event.cause == "two-bos"]
+    assert checked == [pair]
+    assert asked == [pair]
 
 
 def test_lane_events_survive_the_wire(pair: Pair) -> None:
