@@ -95,15 +95,14 @@ def recorded_runs(folder: Path) -> Iterator[RecordedRun]:
 
 
 def remove_oldest(folder: Path, most_bytes: int) -> None:
-    """Delete the oldest recordings until the others take at most ``most_bytes``."""
+    """Delete the oldest recordings until the others take at most ``most_bytes``: none stays that is older
+    than one that goes."""
     taken = 0
     for path in paths_of(folder):
         with contextlib.suppress(OSError):
-            size = path.stat().st_size
-            if taken + size > most_bytes:
+            taken += path.stat().st_size
+            if taken > most_bytes:
                 path.unlink()
-            else:
-                taken += size
 
 
 def _described(path: Path, recording: Recording) -> RecordedRun | None:
@@ -160,7 +159,11 @@ def _raced(described: RecordedRun, racing: Racing, recording: Recording) -> Reco
         for event in recording.events(block):
             if isinstance(event, Failed):
                 return replace(described, ending="failed")
-            if isinstance(event, Lane) and isinstance(event.event, Finished | Failed):
+            if (
+                isinstance(event, Lane)
+                and 0 <= event.lane < len(lanes)
+                and isinstance(event.event, Finished | Failed)
+            ):
                 ends[event.lane] = event.event
     if len(ends) < len(lanes):
         return described

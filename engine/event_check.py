@@ -76,6 +76,7 @@ def check_event(event: AnyEvent) -> None:
         case Racing():
             _check_race(event)
         case Lane():
+            _require(0 <= event.lane < MAX_LANES, f"no race has a lane {event.lane}")
             check_event(event.event)
         case Finding():
             _check_numbers(event.round)

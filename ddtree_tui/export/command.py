@@ -44,8 +44,8 @@ def _exported(options: ExportOptions) -> Iterable[bytes]:
         ):
             return jsonl(kept.races[-1].events)
         answers = kept.answers
-        index = _index(options.number or len(answers), len(answers), "answer")
-        return exported_run(options.format.name, answers[index])
+        number = len(answers) if options.number is None else options.number
+        return exported_run(options.format.name, answers[_index(number, len(answers), "answer")])
     session = Session()
     assert options.number is not None
     events, round_ = _round_alone(options.trace, options.number) or _round_of_all(

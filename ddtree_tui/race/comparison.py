@@ -116,7 +116,7 @@ def _reason(comparison: Comparison) -> str:
         case "tie":
             return (
                 f"Another order of summing changes it by up to {comparison.noise:.4g}, {source}: the target "
-                " was undecided, a numerical tie. Behind it the texts are different ones."
+                "was undecided, a numerical tie. Behind it the texts are different ones."
             )
         case "naive":
             return "Naive verification is wrong on such targets: the text is not the target's own."

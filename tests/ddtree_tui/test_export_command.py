@@ -190,6 +190,8 @@ def test_one_of_several_answers(tmp_path: Path, capsysbinary: pytest.CaptureFixt
     [
         (["--svg", "0"], "There is no round 0: the trace has rounds 1 to 5."),
         (["--json", "6"], "There is no round 6"),
+        (["--html", "--answer", "0"], "There is no answer 0: the trace has answers 1 to 1."),
+        (["--jsonl", "--answer", "0"], "There is no answer 0"),
         (["--html", "--answer", "2"], "There is no answer 2: the trace has answers 1 to 1."),
         (["--svg", "x"], "The round cannot be 'x'."),
         (["--svg"], "The option --svg needs a value."),

@@ -316,6 +316,7 @@ def test_a_tie_is_what_the_dtype_can_change(dtype: str, gap: float, kind: str) -
     assert found == kind
     assert "chosen in round 1, at node 0)" in told
     assert ("numerical tie" in told) == (kind == "tie")
+    assert "  " not in told
 
 
 @pytest.mark.parametrize(("noise", "kind"), [(0.5, "tie"), (0.3, "defect"), (0.0, "defect"), (None, "tie")])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from make_recording import Recording as Synthetic
 from make_recording import conversation
+from msgspec import structs
 from playing import Playing, playing, replaying
 from scripted_engine import a_race
 from textual.widgets import Input
@@ -28,9 +29,9 @@ from ddtree_tui.screens.race import RaceScreen
 from ddtree_tui.screens.runs import RunsScreen
 from ddtree_tui.widgets.replay_bar import ReplayBar
 from engine.event_lines import encode_event
-from engine.events import AnyEvent, Failed, Finished, Lane, Noise, Racing, Round, Tokens
+from engine.events import AnyEvent, Failed, Finished, Lane, Noise, Racing, Round, StageTimes, Tokens
 from engine.recording import Recording, own
-from engine.settings import DecodeSettings
+from engine.settings import MAX_LANES, DecodeSettings
 from engine.trace import read_trace
 
 LANES = read_lanes("modes", DecodeSettings())
@@ -118,6 +119,18 @@ def test_a_race_that_ended_otherwise(tmp_path: Path, events: list[AnyEvent]) -> 
         (run,) = recorded_runs(folder)
         assert (run.ending, run.winner, run.tokens_per_second) == (ending, "", None)
         assert run.rounds == rounds_of(events[:last])
+
+
+def test_a_lane_that_the_race_does_not_have_is_no_winner(tmp_path: Path, events: list[AnyEvent]) -> None:
+    end = next(e.event for e in events if isinstance(e, Lane) and isinstance(e.event, Finished))
+    first_of_all = structs.replace(end, ms=StageTimes(total=1e-6))
+    record(tmp_path, [*events, Lane(lane=len(LANES), event=first_of_all)])
+    (run,) = recorded_runs(tmp_path)
+    assert run.winner in NAMES
+    assert run.ending == "stop"
+    no_lane_of_any = tmp_path / "other"
+    record(no_lane_of_any, [*events, Lane(lane=MAX_LANES, event=first_of_all)])
+    assert list(recorded_runs(no_lane_of_any)) == []
 
 
 def test_what_is_found_out_behind_the_end_is_kept_too(tmp_path: Path, events: list[AnyEvent]) -> None:

@@ -128,6 +128,13 @@ def test_the_oldest_go_for_new_ones(tmp_path: Path) -> None:
     assert newest not in paths_of(tmp_path)
 
 
+def test_none_stays_that_is_older_than_one_that_goes(tmp_path: Path) -> None:
+    for number, size in enumerate((10, 10, 200, 100)):
+        (tmp_path / f"2026010{number}T000000Z-1{SUFFIX}").write_bytes(b"x" * size)
+    remove_oldest(tmp_path, 250)
+    assert [path.name[:8] for path in paths_of(tmp_path)] == ["20260103"]
+
+
 def test_names_are_unlike_one_another(tmp_path: Path) -> None:
     names = []
     for _ in range(3):

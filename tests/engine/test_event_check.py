@@ -13,6 +13,7 @@ from engine.events import (
     AnyEvent,
     Candidates,
     Finished,
+    Lane,
     MemoryUse,
     Miss,
     Nodes,
@@ -178,6 +179,14 @@ def test_a_race_of_no_such_lanes_is_refused(lanes: list[DecodeSettings]) -> None
     check_event(Racing(messages=[], lanes=[DecodeSettings()]))
     with pytest.raises(EngineError):
         check_event(Racing(messages=[], lanes=lanes))
+
+
+@pytest.mark.parametrize("lane", [-1, MAX_LANES])
+def test_a_lane_that_no_race_can_have_is_refused(lane: int) -> None:
+    check_event(Lane(lane=0, event=FINISHED))
+    check_event(Lane(lane=MAX_LANES - 1, event=FINISHED))
+    with pytest.raises(EngineError):
+        check_event(Lane(lane=lane, event=FINISHED))
 
 
 def test_a_tree_larger_than_any_is_refused() -> None:
