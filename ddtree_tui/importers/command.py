@@ -35,7 +35,7 @@ def run_import(options: ImportOptions) -> int:
         put_bytes(list(lines))  # all of it is checked before any of it is written
     else:
         write_new(out, lines)
-    wrote = "" if out == STANDARD_OUTPUT else f"Wrote {out}: "
+    wrote = "" if out == STANDARD_OUTPUT else f"Wrote {escape(str(out))}: "
     print(f"{wrote}{seen.said(imported.system)}", file=sys.stderr)
     if missing := seen.missing():
         print(f"Unknown, because the file does not say: {', '.join(missing)}.", file=sys.stderr)
@@ -48,7 +48,8 @@ class Seen:
     """What went by: how much, and what of it is unknown."""
 
     def __init__(self) -> None:
-        self._answers = self._rounds = self._totals = 0
+        self._answers = self._rounds = 0
+        self._answers_rounds = 0  # of the answer that goes by
         self._known: set[str] = set()
         self._missing: set[str] = set()
 
@@ -61,14 +62,15 @@ class Seen:
                     spelled = True
                 case Prefilled():
                     self._answers += 1
+                    self._answers_rounds = 0
                     self._note("the prompt", bool(event.messages or event.prompt_text))
                 case Round():
-                    self._rounds += 1
+                    self._answers_rounds += 1
                     self._round(event)
                 case Finished():
-                    if event.rounds and not self._rounds:
-                        self._totals += event.rounds
-                        self._note("what each round did: only totals", False)
+                    self._rounds += self._answers_rounds or event.rounds
+                    if event.rounds:
+                        self._note("what each round did: only totals", self._answers_rounds > 0)
                     self._note("the text", bool(event.text) or spelled)
             yield event
 
@@ -88,8 +90,7 @@ class Seen:
 
     def said(self, system: str) -> str:
         """How much there was, in a sentence."""
-        rounds = self._rounds or self._totals
-        return f"{counted(self._answers, 'answer')} of {system}, {counted(rounds, 'round')}."
+        return f"{counted(self._answers, 'answer')} of {system}, {counted(self._rounds, 'round')}."
 
     def missing(self) -> list[str]:
         """What is unknown; in some answers only where it is known in others."""

@@ -275,4 +275,5 @@ def _number(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str:
-    return value[:300] if isinstance(value, str) else ""
+    """A name. Pickles can hold lone surrogates, which no trace can: of these it has the codes."""
+    return value[:300].encode(errors="backslashreplace").decode() if isinstance(value, str) else ""

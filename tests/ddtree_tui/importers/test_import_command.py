@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from drawing import drawn, rounds_drawn
-from samples import TREES, benchmark, plain, sglang, vllm
+from samples import TREES, benchmark, plain, response, sglang, vllm
 
 from ddtree_tui import exit_codes
 from ddtree_tui.cli import main
@@ -205,6 +205,19 @@ def test_answers_of_totals_alone_are_told_so(here: Path) -> None:
     assert answer.statistics.acceptance.mean == 2.0
     page = "".join(run_page(answer))
     assert page
+
+
+def test_answers_with_rounds_and_answers_of_totals_count_alike(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    totals = {"acceptance_lengths": [2] * 50}
+    known = {"baseline": vars(response(acceptance_lengths=[1] * 4, round_trees=None, round_timestamps=None))}
+    for number, responses in enumerate(([known | {"other": totals}], [{"other": totals} | known])):
+        path = written(here, f"{number}.pkl", {"responses": responses})
+        assert main(["import", str(path)]) == exit_codes.OK
+        said = capsys.readouterr().err
+        assert "2 answers of reference, 54 rounds." in said
+        assert "what each round did: only totals (of some)" in said
 
 
 def test_text_whose_tokens_are_unknown_is_shown_as_it_is(here: Path) -> None:

@@ -106,6 +106,18 @@ def test_a_whole_benchmark_of_the_reference() -> None:
     ]
 
 
+def test_names_of_lone_surrogates_are_read() -> None:
+    run = benchmark()
+    run["args"] |= {"model_name_or_path": "a/\ud800b", "draft_name_or_path": "\udcff" * 1000}
+    run["responses"] = [{"\ud800": response()}, {"ddtree_tb3": response()}]
+    found = events(read_reference(read_pickle(pickle.dumps(run))))
+    loaded = one(Loaded, found)
+    assert loaded.target.name == "a/\\ud800b"
+    assert loaded.drafter is not None
+    assert loaded.drafter.name.startswith("\\udcff")
+    assert len(rounds(found)) == 4
+
+
 def test_a_way_of_decoding_nobody_knows_has_only_totals() -> None:
     found = events(read_reference({"another": vars(response(round_trees=None))}))
     assert rounds(found) == []
