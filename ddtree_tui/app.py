@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from ddtree_tui.controller import Controller
@@ -64,9 +65,12 @@ def make_controller(options: AppOptions) -> Controller:
     link = EngineLink(
         options.load, options.log_path, trace=options.trace, recorder=recorder, debug=options.debug
     )
-    link.start()
-    controller = Controller(
-        options.decode, engine=link, log_path=options.log_path, load=options.load, recent=recent_file()
-    )
+    with contextlib.ExitStack() as stack:
+        stack.callback(link.stop)  # what does not come about leaves no process and no empty trace
+        link.start()
+        controller = Controller(
+            options.decode, engine=link, log_path=options.log_path, load=options.load, recent=recent_file()
+        )
+        stack.pop_all()
     controller.system = options.system
     return controller

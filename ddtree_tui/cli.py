@@ -115,7 +115,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         if not is_follower():
-            print(f"ddtree-tui: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+            from ddtree_tui.escape import escape
+
+            told = f"ddtree-tui: {error.message} {error.hint}".rstrip()
+            print(escape(told, keep_newlines=True), file=sys.stderr)
         return exit_codes.exit_code(error.kind, loading=loading)
     except KeyboardInterrupt:
         return exit_codes.interrupted(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from ddtree_tui import exit_codes
 from ddtree_tui.config_file import config_path, example, read_config
@@ -31,17 +32,17 @@ def run_config(options: ConfigOptions) -> int:
 
     read = read_config()
     problems = [*read.problems, *laid_over(KEYS, read.config.keys).problems]
-    put(f"{read.path}: {_state(read.path.exists(), len(problems))}\n")
+    put(f"{read.path}: {_state(read.path, len(problems))}\n")
     for problem in problems:
         print(problem, file=sys.stderr)
     return exit_codes.BAD_INPUT if problems else exit_codes.OK
 
 
-def _state(exists: bool, problems: int) -> str:
-    if problems:
+def _state(path: Path, problems: int) -> str:
+    if problems:  # such as a name that is too long to be looked for
         return "not all of it holds"
     return (
         "all of it holds"
-        if exists
+        if path.exists()
         else "there is no such file, and none is needed (--print writes an example)"
     )

@@ -34,7 +34,10 @@ class ReadConfig:
 def config_path(environment: Mapping[str, str] = os.environ) -> Path:
     """Where the file lies: ``~/.config/ddtree-tui/config.toml`` on Linux."""
     if named := environment.get(FILE_VARIABLE):
-        return Path(named).expanduser()
+        try:
+            return Path(named).expanduser()
+        except RuntimeError:  # nobody's home: what is not there as it is written is told where it is read
+            return Path(named)
     import platformdirs
 
     return Path(platformdirs.user_config_dir("ddtree-tui", appauthor=False)) / "config.toml"
@@ -64,7 +67,8 @@ def example() -> str:
     lines = [
         "# Configuration of ddtree-tui. Take the # away from what you change.",
         "# The command line comes before this file, and so do environment variables such as",
-        "# DDTREE_TUI_DECODE_BUDGET=16. The commands generate, bench and models do not read it.",
+        "# DDTREE_TUI_DECODE_BUDGET=16. Only the app reads it, also as replay and attach; the other commands",
+        "# do not, so that a script does the same everywhere.",
     ]
     for section, struct in SECTIONS.items():
         lines += ["", f"# {struct.__doc__}", f"[{section}]"]

@@ -43,13 +43,13 @@ def _remote(
     recorder: Recorder | None,
 ) -> Controller:
     """This program's server: everything its engine says can be seen."""
-    link = RemoteLink(client, server.models[0], only=attach.request, trace=options.trace, recorder=recorder)
     if attach.request is not None and attach.request not in {each.id for each in requests(client)}:
         raise EngineError(
             "remote_missing",
             f"{client.address} has no events of a request {attach.request!r}.",
             "Leave --request away: F11 lists those that there are.",
         )
+    link = RemoteLink(client, server.models[0], only=attach.request, trace=options.trace, recorder=recorder)
     link.start()
     return RemoteController(options.decode, link)
 

@@ -14,6 +14,7 @@ import msgspec
 from ddtree_tui.attach.client import Client, Line
 from ddtree_tui.attach.plain_chat import Chat
 from ddtree_tui.attach.plain_server import look_at
+from ddtree_tui.attach.probe import named
 from ddtree_tui.recorder import Recorder
 from ddtree_tui.records import Records
 from engine.commands import AnyCommand, Cancel, Generate
@@ -124,7 +125,7 @@ class PlainLink:
             self._chat = Chat(self._client, server, self._put, self._tell)
         self._put(msgspec.structs.replace(server.loaded(seconds), t=seconds))
         if len(server.models) > 1 and self._model is None:
-            others = ", ".join(name for name in server.models if name != server.model)
+            others = named([name for name in server.models if name != server.model])
             self._tell(f"The server has other models too: {others}. --model chooses one.")
 
     @property

@@ -8,10 +8,14 @@ from typing import Any, Literal
 
 from ddtree_tui.attach.address import Address
 from ddtree_tui.attach.client import Client
+from ddtree_tui.escape import escape, fit
 from engine.errors import EngineError
 
 REQUESTS = "/v1/ddtree/requests"
 MODELS = "/v1/models"
+MOST_NAMED = 20
+MOST_CELLS = 100
+"""Of models in a sentence: how many, and how wide the name of each."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,16 @@ def chosen(address: Address, models: Sequence[str], model: str | None) -> str:
         raise EngineError(
             "usage",
             f"{address} does not serve {model}.",
-            f"It serves {', '.join(models)}. Choose one with --model.",
+            f"It serves {named(models)}. Choose one with --model.",
         )
     return model
+
+
+def named(models: Sequence[str]) -> str:
+    """A server's models in a sentence: it may call them anything, and have any number."""
+    names = [fit(escape(name[: MOST_CELLS + 1]), MOST_CELLS) for name in models[:MOST_NAMED]]
+    more = f" and {len(models) - MOST_NAMED} more" if len(models) > MOST_NAMED else ""
+    return ", ".join(names) + more
 
 
 def _listed(client: Client, path: str) -> list[Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+from pathlib import Path
 
 import msgspec
 
@@ -84,16 +85,16 @@ def _check_outputs(options: BenchOptions) -> None:
     Raises:
         EngineError: ``bench_file``.
     """
-    out = options.out
-    if out is not None and out.exists() and not work_path(out).exists():
-        raise EngineError(
-            "bench_file",
-            f"The results {out} exist already.",
-            "Choose another --out, or remove the file first.",
-        )
-    for path in (out, options.markdown):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise EngineError("bench_file", f"There is no folder for {path}.", "Make it first.")
+    for path in (options.out, options.markdown):
+        if path is not None:
+            try:
+                _check_output(path, resumes=path == options.out)
+            except OSError as error:  # a name too long, a folder that may not be looked into
+                raise EngineError(
+                    "bench_file",
+                    f"The results cannot be written to {path}: {error.strerror or error}.",
+                    "Choose another file.",
+                ) from error
     if options.plots is not None:
         try:
             options.plots.mkdir(parents=True, exist_ok=True)
@@ -103,6 +104,19 @@ def _check_outputs(options: BenchOptions) -> None:
                 f"The folder {options.plots} cannot be made: {error.strerror or error}.",
                 "Choose another --plots.",
             ) from error
+
+
+def _check_output(path: Path, *, resumes: bool) -> None:
+    if path.is_dir():
+        raise EngineError("bench_file", f"{path} is a folder.", "Name a file in it.")
+    if resumes and path.exists() and not work_path(path).exists():
+        raise EngineError(
+            "bench_file",
+            f"The results {path} exist already.",
+            "Choose another --out, or remove the file first.",
+        )
+    if not path.absolute().parent.is_dir():
+        raise EngineError("bench_file", f"There is no folder for {path}.", "Make it first.")
 
 
 def _write(options: BenchOptions, results: Results) -> None:

@@ -199,5 +199,13 @@ def _check_report(path: Path | None) -> None:
         raise EngineError(
             "usage", f"A report cannot be {path.name}.", f"Name it with one of {', '.join(ENDINGS)}."
         )
-    if path.exists():
+    try:
+        exists, has_folder = path.exists(), path.absolute().parent.is_dir()
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise EngineError(
+            "export", f"{path} cannot be written: {error.strerror or error}.", "Choose another name."
+        ) from error
+    if exists:
         raise EngineError("export", f"{path} exists already.", "Choose another name.")
+    if not has_folder:
+        raise EngineError("export", f"There is no folder for {path}.", "Make it first.")

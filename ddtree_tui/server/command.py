@@ -44,10 +44,11 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
         listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: DNS has no such names
+        reason = (error.strerror or error) if isinstance(error, OSError) else "no host can have that name"
         raise EngineError(
             "usage",
-            f"The server cannot listen at {host}:{port}: {error.strerror or error}.",
+            f"The server cannot listen at {host}:{port}: {reason}.",
             "Choose another --host or --port.",
         ) from error
     with contextlib.closing(listener):

@@ -37,8 +37,13 @@ def find_gguf() -> Path:
     """
     named = os.environ.get(VARIABLE)
     if named:
-        path = Path(named).expanduser()
-        if not path.is_file():
+        path = Path(named)
+        try:
+            path = path.expanduser()
+            is_file = path.is_file()
+        except (OSError, RuntimeError):  # a name too long, no such home
+            is_file = False
+        if not is_file:
             raise EngineError(
                 "gguf_missing",
                 f"{VARIABLE} names {named}, which is no file.",

@@ -58,6 +58,23 @@ def test_a_trace_that_cannot_be_made_is_refused_before_the_screen(tmp_path: Path
     assert raised.value.kind == "trace_write"
 
 
+def test_an_engine_that_does_not_start_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "run.jsonl"
+    options = options_for(DecodeSettings(), trace=trace, log_path=tmp_path / "log")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "no-python"))
+    with pytest.raises(EngineError) as raised:
+        make_controller(options)
+    assert raised.value.kind == "engine_start"
+    assert not trace.exists()
+    trace.write_bytes(b"mine")
+    with pytest.raises(EngineError) as raised:
+        make_controller(options)
+    assert raised.value.kind == "trace_write"
+    assert trace.read_bytes() == b"mine"
+
+
 def test_that_a_long_recording_is_read_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

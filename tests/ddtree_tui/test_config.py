@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from make_recording import conversation
 from playing import playing
 
 from ddtree_tui import cli, exit_codes
@@ -17,6 +18,7 @@ from ddtree_tui.config import SECTIONS, Config, fields
 from ddtree_tui.config_file import ReadConfig, config_path, example, read_config
 from ddtree_tui.options import AppOptions
 from ddtree_tui.setting_list import UNSET
+from engine.event_lines import encode_event
 from engine.settings import DecodeSettings, LoadSettings
 
 
@@ -135,6 +137,19 @@ def test_a_folder_in_its_place_is_told(tmp_path: Path) -> None:
     assert "does not exist" in read_config({"DDTREE_TUI_CONFIG": str(tmp_path / "no")}).problems[0]
 
 
+@pytest.mark.parametrize("named", ["~nobody-of-this-name/c.toml", "x" * 300], ids=["home", "length"])
+def test_a_name_that_no_file_can_have_is_told(
+    named: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = read_config({"DDTREE_TUI_CONFIG": named})
+    assert read.config == Config()
+    (problem,) = read.problems
+    assert named in problem
+    monkeypatch.setenv("DDTREE_TUI_CONFIG", named)
+    assert cli.main(["config"]) == exit_codes.BAD_INPUT
+    assert capsys.readouterr().out == f"{named}: not all of it holds\n"
+
+
 def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
     read = reading(
         tmp_path,
@@ -186,6 +201,36 @@ def test_the_command_line_comes_before_all(tmp_path: Path, monkeypatch: pytest.M
     assert len(options.problems) == 1
     generate = cli.parse(["generate", "hello", "--log", str(tmp_path / "log")])
     assert generate.decode == DecodeSettings()  # type: ignore[union-attr]
+
+
+def test_who_reads_it_is_who_the_example_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "run.jsonl"
+    run.write_bytes(b"".join(encode_event(event) + b"\n" for event in conversation(0, rounds=1)))
+    asked: list[str] = []
+    monkeypatch.setattr(cli, "read_config", lambda: asked.append("") or ReadConfig(Config(), tmp_path))
+    commands = {
+        "": ["--log=log"],
+        "replay": ["run.jsonl", "--log=log"],
+        "attach": ["http://127.0.0.1:1", "--log=log"],
+        "generate": ["hello", "--log=log"],
+        "race": ["hello", "--log=log"],
+        "bench": ["--log=log"],
+        "serve": ["--log=log"],
+        "models": [],
+        "export": ["run.jsonl", "--html"],
+        "import": ["run.jsonl"],
+        "stats": ["run.jsonl"],
+        "doctor": ["--log=log"],
+        "check": ["run.jsonl", "--log=log"],
+    }
+    readers = []
+    for command, arguments in commands.items():
+        cli.parse([*([command] if command else []), *arguments])
+        readers += [command] * bool(asked)
+        asked.clear()
+    assert readers == ["", "replay", "attach"]
+    assert "Only the app reads it, also as replay and attach; the other commands\n# do not" in example()
 
 
 def ddtree(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

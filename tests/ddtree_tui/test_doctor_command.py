@@ -91,6 +91,10 @@ def test_reports_are_refused_before_anything_takes_time(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("mine")
     with pytest.raises(EngineError, match="exists"):
         run_doctor(options(report=tmp_path / "there.md"), examination=[])
+    with pytest.raises(EngineError, match="cannot be written"):
+        run_doctor(options(report=tmp_path / f"{'x' * 300}.md"), examination=[])
+    with pytest.raises(EngineError, match="no folder"):
+        run_doctor(options(report=tmp_path / "no" / "folder.md"), examination=[])
 
 
 def test_the_machine_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -296,6 +296,40 @@ def test_the_command_says_what_is_wrong_before_the_app(
     assert "nothing listens there" in capfd.readouterr().err
 
 
+def test_names_that_a_server_gives_are_shown_as_data(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    hostile = ["\x1b]0;owned\x07\r\n", "y" * 10_000, *map(str, range(1000))]
+    with canned({"/v1/models": listed(*hostile)}) as server:
+        command = ["attach", server.url, "--model", "z", "--log", str(tmp_path / "log"), "--plain-log"]
+        assert cli.main([*command, "--no-record"]) == exit_codes.BAD_INPUT
+    told = capfd.readouterr().err
+    assert told.isprintable() or told.rstrip("\n").isprintable()
+    assert "It serves ␛]0;owned‹07›‹0d›↵, yyy" in told
+    assert "17 and 982 more. Choose one with --model." in told
+    assert len(told) < 500
+
+
+def test_what_is_told_of_an_error_drives_no_terminal(capfd: pytest.CaptureFixture[str]):
+    assert cli.main(["stats", "\x1b[2J\nno file"]) == exit_codes.TRACE_FAILED
+    told = capfd.readouterr().err
+    assert "\x1b" not in told
+    assert "␛[2J\nno file" in told
+
+
+def test_a_start_that_fails_leaves_no_trace(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    trace = tmp_path / "t.jsonl"
+    command = ["--trace", str(trace), "--log", str(tmp_path / "log"), "--plain-log", "--no-record"]
+    none = http(200, {"object": "list", "data": []})
+    with canned({"/v1/ddtree/requests": none, "/v1/models": listed("demo")}) as server:
+        assert cli.main(["attach", server.url, "--request", "wrong", *command]) == exit_codes.NOT_LOADED
+    assert "has no events of a request 'wrong'" in capfd.readouterr().err
+    assert not trace.exists()
+    trace.write_bytes(b"mine")
+    with canned({"/v1/ddtree/requests": none, "/v1/models": listed("demo")}) as server:
+        cli.main(["attach", server.url, *command])
+    assert "exists already" in capfd.readouterr().err
+    assert trace.read_bytes() == b"mine"
+
+
 def test_the_help_lists_no_models_that_are_loaded_here(capfd: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         cli.main(["attach", "--help"])

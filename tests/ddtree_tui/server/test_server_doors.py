@@ -73,6 +73,14 @@ def test_a_port_that_is_taken(capsys):
     assert "cannot listen" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("host", ["a..b", "x" * 64], ids=["empty", "long"])
+def test_a_host_that_none_can_be_called(host, capsys):
+    assert cli.main(["serve", "--host", host, "--api-key", KEY, "--port", "0"]) == 2
+    told = capsys.readouterr().err
+    assert f"cannot listen at {host}:0: no host can have that name." in told
+    assert told.count("\n") == 1
+
+
 PATHS = ["/v1/models", "/metrics", "/openapi.json", "/v1/ddtree/events", "/v1/ddtree/requests", "/nothing"]
 
 

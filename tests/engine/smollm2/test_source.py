@@ -47,6 +47,16 @@ def test_the_variable_goes_first(packages: Path, monkeypatch: pytest.MonkeyPatch
     assert find_gguf() == packages / "mine.gguf"
 
 
+@pytest.mark.parametrize("named", ["~nobody-of-this-name/mine.gguf", "x" * 300], ids=["home", "length"])
+def test_the_variable_may_name_what_no_file_can_be_called(
+    named: str, packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, named)
+    with pytest.raises(EngineError) as caught:
+        find_gguf()
+    assert caught.value.kind == "gguf_missing"
+
+
 def test_says_how_to_install_it(packages: Path) -> None:
     with pytest.raises(EngineError) as caught:
         load_pair("smollm2", device="cpu")
