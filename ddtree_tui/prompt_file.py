@@ -25,7 +25,7 @@ def read_prompt_file(path: Path) -> str:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise EngineError(
             "prompt_file",
-            f"The file {path} cannot be read: {reason}.",
+            f"The file {path} cannot be read: {str(reason).rstrip('.')}.",
             "Check the path and its permissions.",
         ) from error
 

@@ -210,6 +210,13 @@ def test_the_largest_seed_is_a_seed():
     assert cli.parse(["generate", "hi", "--seed", str(2**63 - 1)]).decode.seed == 2**63 - 1
 
 
+def test_a_prompt_file_in_nobodys_home_is_refused_in_a_sentence():
+    with pytest.raises(EngineError) as caught:
+        cli.parse(["generate", "--prompt-file", "~nobody-of-this-name/p.txt"])
+    assert caught.value.kind == "prompt_file"
+    assert not caught.value.message.endswith("..")
+
+
 def test_a_prompt_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "prompt.bin"
     path.write_bytes(b"caf\xe9")
