@@ -12,7 +12,7 @@ from engine.commands import Generate
 from engine.errors import EngineError
 from engine.events import AnyEvent, Checked, Failed, Finding, Finished, Loaded
 from engine.failures import as_error
-from engine.settings import DecodeSettings, Message
+from engine.settings import DecodeSettings, Message, Oracle
 
 PROMPT = "Tell me a story about a fox and a lantern."
 TOKENS = 48
@@ -24,6 +24,8 @@ Decode = Callable[[Generate], Awaitable[list[AnyEvent]]]
 
 async def check_engine(decode: Decode, settings: DecodeSettings, loaded: Loaded) -> None:
     """Have the engine answer once with the oracle on, and once more without drafting.
+
+    Several processes that hold the target have no oracle: there the second answer is all to compare with.
 
     Args:
         settings: how the server decodes; the answer here is greedy.
@@ -40,7 +42,8 @@ async def check_engine(decode: Decode, settings: DecodeSettings, loaded: Loaded)
         thinking=False,
     )
     began = time.monotonic()
-    events = await _answer(decode, replace(settings, oracle="full"))
+    oracle: Oracle = "full" if loaded.processes == 1 else "off"
+    events = await _answer(decode, replace(settings, oracle=oracle))
     _check_findings(events, settings)
     checked = _check_oracle(events, settings)
     if settings.mode != "ar" and (checked is None or checked.verdict == "identical"):

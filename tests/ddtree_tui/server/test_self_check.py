@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from make_recording import loaded
+from msgspec.structs import replace
 
 from ddtree_tui.server.self_check import check_engine
 from engine.commands import Generate
@@ -69,6 +70,25 @@ async def test_an_answer_like_the_target_s_own_passes(oracle: list[AnyEvent]) ->
     assert (plain.settings.oracle, plain.settings.mode) == ("off", "ar")
     assert drafted.fresh
     assert plain.fresh
+
+
+@pytest.mark.parametrize("plain", [TEXT, [5, 6, 9, 8]], ids=["same", "other"])
+async def test_several_processes_have_no_oracle_and_are_compared_with_no_drafting(plain: list[int]) -> None:
+    asked: list[Generate] = []
+
+    async def decode(command: Generate) -> list[AnyEvent]:
+        asked.append(command)
+        if command.settings.oracle != "off":
+            return [Failed(error="bad_setting", message="The oracle needs the target in one process.")]
+        return [finished(TEXT if command.settings.mode == "tree" else plain)]
+
+    divided = replace(loaded(), processes=2)
+    if plain == TEXT:
+        await check_engine(decode, DecodeSettings(), divided)
+    else:
+        with pytest.raises(EngineError, match="from token 2 on"):
+            await check_engine(decode, DecodeSettings(), divided)
+    assert [command.settings.mode for command in asked] == ["tree", "ar"]
 
 
 @pytest.mark.parametrize(
