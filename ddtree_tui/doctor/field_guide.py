@@ -46,7 +46,7 @@ WAYS = (
 SYSTEM = "Answer in one sentence."
 TOKENS = 160
 TREE_LINES = 14
-_TIME = re.compile(r"[\d.]+(?= m?s\b)")
+_TIME = re.compile(r"[\d.]+ m?s\b")
 MOST_TEXT = 420
 """Characters of a text that is shown."""
 
@@ -60,8 +60,9 @@ attention layers), beside the same prompt without it. Texts, trees and numbers a
 `python -m ddtree_tui.doctor.field_guide --out docs/garbled-output.md` makes this page again.
 
 In the trees, `●` is the root, `✓` accepted, `★` what the target wrote behind the path, `✗` rejected, `·` not
-reached; the number behind a token is the drafter's probability. Rounds count from 1. The acceptance length is
-what a round adds to the text on average.
+reached; the number behind a token is the drafter's probability. Rounds count from 1. Rows are what one pass
+computes: row 0 is the root, row n + 1 is node n. The acceptance length is what a round adds to the text on
+average.
 
 The doctor says *garbled* where text or prompt are not as they should be, *text at risk* where what the text
 is made from is not and every token is the target's own so far, *drafting spoilt* where the text is right and
@@ -192,7 +193,7 @@ def _example(cause: Cause, example: Example) -> Iterator[str]:
     )
     for one in report.causes:
         if one.name == cause.name:
-            yield f"Seen: {plain(_TIME.sub('some', one.seen))}"
+            yield f"Seen: {plain(_TIME.sub('some time', one.seen))}"
             numbers = "; ".join(f"{plain(name)} {plain(value)}" for name, value in evidence(one.evidence))
             if numbers:
                 yield ""

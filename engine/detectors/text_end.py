@@ -28,11 +28,12 @@ class StopInPath(Detector):
             return ()
         place = next(place for place, token_id in enumerate(behind) if token_id in self._stop_ids)
         stop, more = behind[place], len(event.committed_ids) - place
+        behind_it = "1 more token was" if more == 1 else f"{more} more tokens were"
         where = f"at place {place} of the accepted path" if place else "as the root of the round"
         return [
             found(
                 "stop-in-path",
-                f"Stop token {stop} stands {where}, and {more} more tokens were committed behind it.",
+                f"Stop token {stop} stands {where}, and {behind_it} committed behind it.",
                 round=event.index,
                 stop_id=stop,
                 place=place,
