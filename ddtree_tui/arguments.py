@@ -114,7 +114,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add(race, "--json", action="store_true", help="write one JSON object instead of the table")
     add_trace(race)
-    add_models(race)
+    add_models(race, divided=False)
     decoding = race.add_argument_group("decoding")
     add_budget(decoding)
     add_verification(decoding)
@@ -168,10 +168,10 @@ def build_parser() -> argparse.ArgumentParser:
         help="open the app on a recorded run, with no model loaded",
         usage="%(prog)s FILE [options]",
         description="Open the app on a recorded run or race. No model is loaded.",
-        **looks,
+        **(looks | {"epilog": epilog(presets=False)}),
     )
     replay.set_defaults(command="replay")
-    replay.add_argument("file", type=Path, metavar="FILE", help="what --trace or the app recorded")
+    replay.add_argument("file", type=Path, metavar="FILE", help="what --trace, the app or import wrote")
     add_looks(replay)
     add_diagnosis(replay)
 
@@ -255,7 +255,7 @@ def build_parser() -> argparse.ArgumentParser:
     doctor.set_defaults(command="doctor")
     add_doctor_options(doctor)
     add_messages(doctor)
-    add_models(doctor)
+    add_models(doctor, divided=False)
     add_decoding(doctor)
     diagnosis = doctor.add_argument_group("diagnosis")
     add(diagnosis, "--inject", action="append", metavar="NAME", help="plant a fault; see --list-faults")
@@ -271,7 +271,7 @@ def build_parser() -> argparse.ArgumentParser:
     check.set_defaults(command="check")
     add_check_options(check)
     add_messages(check)
-    add_models(check)
+    add_models(check, divided=False)
     add_decoding(check)
     diagnosis = check.add_argument_group("diagnosis")
     add_faults(diagnosis)

@@ -231,6 +231,10 @@ def _doctor_options(given: dict[str, Any], load: LoadSettings, decode: DecodeSet
         raise EngineError("usage", "There are a recorded run and a prompt.", "Give one of them.")
     if not asked and {"system", "system_file"} & given.keys():
         raise EngineError("usage", "There is a system message and no prompt.", "Add --prompt TEXT.")
+    if under_torchrun() or (load.tp or 1) > 1:
+        raise EngineError(
+            "usage", "The doctor needs the target in one process.", "Leave --tp and torchrun away."
+        )
     if "max_new_tokens" not in given:
         decode = replace(decode, max_new_tokens=DEFAULT_TOKENS)
     common = _common_options(given)

@@ -133,8 +133,9 @@ def add_looks(parser: argparse.ArgumentParser) -> None:
     add(looks, "--plain-log", action="store_true", help="no screen but a growing text, for screen readers")
 
 
-def add_models(parser: argparse.ArgumentParser) -> None:
-    """Which pair, and where."""
+def add_models(parser: argparse.ArgumentParser, *, divided: bool = True) -> None:
+    """Which pair, and where. ``divided``: the target may be in several processes; where not, ``--tp`` is read
+    for a refusal of its own, and the help does not offer it."""
     load = LoadSettings()
     models = parser.add_argument_group("models")
     add(models, "--model", metavar="NAME", help=f"target: preset, hub id or folder (default {load.model})")
@@ -160,7 +161,9 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         "--tp",
         type=whole("number of processes", "of at least 1"),
         metavar="N",
-        help="divide every layer of the target among N GPUs, one process each (default 1)",
+        help="divide every layer of the target among N GPUs, one process each (default 1)"
+        if divided
+        else argparse.SUPPRESS,
     )
     add(
         models,

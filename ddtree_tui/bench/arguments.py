@@ -34,8 +34,8 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="FILE",
-        help="prompts: JSON lines or a JSON list whose entries have messages, prompt, question or problem "
-        "(GSM8K, HumanEval, MBPP, MATH-500 as published), or a text file that is one prompt; default: "
+        help="prompts: JSON lines or a JSON list whose entries have messages, prompt, question, problem or "
+        "text (GSM8K, HumanEval, MBPP, MATH-500 as published), or a text file that is one prompt; default: "
         "held-out questions of the demo's tasks",
     )
     measured = parser.add_argument_group("what is measured")

@@ -59,9 +59,9 @@ PANEL = Panel(
         "A round drafts (one forward of the drafter), builds the tree, verifies it (one forward of the "
         "target over all nodes), walks it and commits the accepted path; 'rest' is what lies between. On a "
         "GPU the floor is the time that reading the weights once takes at the memory's measured bandwidth: "
-        "no round can be faster, and the share says how near it comes. On a CPU there is no floor. "
-        "Memory: of both models after loading; of the GPU or the engine's process after the last answer, "
-        "and the most it was during that."
+        "no round can be faster, and the share says how near it comes. On a CPU only bench --floor measures "
+        "it. Memory: of both models after loading; of the GPU or the engine's process after the last "
+        "answer, and the most it was during that."
     ),
     draw=draw,
 )

@@ -1,3 +1,4 @@
+import argparse
 import os
 import subprocess
 import sys
@@ -234,6 +235,23 @@ def test_help_and_version():
         assert f"{code:>3}  {meaning}" in text
     for command in ("generate", "replay", "bench"):
         assert b"exit codes" in run(command, "--help").stdout
+
+
+def help_of(command):
+    (commands,) = (one for one in build_parser()._actions if isinstance(one, argparse._SubParsersAction))
+    return commands.choices[command].format_help()
+
+
+@pytest.mark.parametrize("command", [["race", "hello"], ["doctor"], ["check", "--prompt", "hello"]])
+def test_what_needs_the_target_in_one_process_says_so_and_does_not_offer_several(command):
+    assert "one process" in refused(*command, "--tp", "2").message
+    assert "--tp " not in help_of(command[0])
+    assert "--tp " in help_of("generate")
+
+
+def test_presets_are_listed_where_a_model_can_be_named():
+    assert "presets for --model" in help_of("generate")
+    assert "--model" not in help_of("replay")
 
 
 def test_exit_codes_are_those_of_the_readme():

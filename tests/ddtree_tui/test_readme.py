@@ -18,7 +18,7 @@ PAGES = {
 }
 README = PAGES["README.md"]
 OF_OTHERS = {
-    *("--no-build-isolation", "--no-deps", "--nproc-per-node"),  # pip, torchrun
+    *("--index-url", "--no-build-isolation", "--no-deps", "--nproc-per-node"),  # pip, torchrun
     *("--measure", "--minutes", "--out", "--prompts", "--target"),  # engine.train
 }
 
