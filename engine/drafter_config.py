@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.errors import EngineError
 
+MAX_BLOCK_SIZE = 256
 FULL, SLIDING = "full_attention", "sliding_attention"
 ROPE_TYPES = ("default", "linear", "yarn", "llama3")
 _HINT = "Take the config.json that belongs to the drafter's weights, or choose another drafter."
@@ -107,6 +108,8 @@ class DFlashConfig:
             raise _bad(
                 f"The drafter's block_size is {block_size}; it must be at least 2 (root and one draft slot)."
             )
+        if block_size > MAX_BLOCK_SIZE:
+            raise _bad(f"The drafter's block_size is {block_size}; it must be at most {MAX_BLOCK_SIZE}.")
         layer_types, window = _attention_kinds(fields, layers)
         vocab_size = fields.positive("vocab_size")
         softcap = fields.number("final_logit_softcapping", 0.0)

@@ -12,7 +12,6 @@ from engine.checkpoint import Checkpoint
 from engine.drafter_config import DFlashConfig
 from engine.errors import EngineError
 
-MAX_BLOCK_SIZE = 256
 READABLE_QUANTIZATIONS = {"gpt_oss": ("mxfp4",)}
 """By text model type, the quantised weights that are turned into plain ones as they are read."""
 _DFLASH_KEYS = ("dflash_config", "block_size", "mask_token_id", "target_layer_ids")
@@ -76,14 +75,7 @@ def read_drafter_config(drafter: Checkpoint) -> DFlashConfig:
             f"The model in {drafter.folder} is no DFlash drafter: its config.json names no block and mask.",
             "Give --drafter a DFlash checkpoint that was trained for this target.",
         )
-    config = DFlashConfig.from_dict(drafter.config)
-    if config.block_size > MAX_BLOCK_SIZE:
-        raise EngineError(
-            "drafter_config",
-            f"The drafter's block_size is {config.block_size}; it must be at most {MAX_BLOCK_SIZE}.",
-            "Take the config.json that belongs to the drafter's weights.",
-        )
-    return config
+    return DFlashConfig.from_dict(drafter.config)
 
 
 def check_pair(drafter: Checkpoint, config: DFlashConfig, target_config: Any) -> None:

@@ -40,7 +40,9 @@ def plan(options: argparse.Namespace, target: Path, prompts: Path) -> TrainPlan:
         shape=SHAPE,
         answers=AnswerSettings(limit=options.max_new_tokens, seconds=60 * options.answer_minutes),
         rows=options.rows,
-        training=TrainSettings(seconds=60 * options.minutes, steps=options.steps, slot_decay=5.0),
+        training=TrainSettings(
+            seconds=60 * options.minutes, steps=options.steps, slot_decay=5.0, max_length=1024
+        ),
         budgets=(16, 64),
         timed=options.timed,
         workers=options.workers,

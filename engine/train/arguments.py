@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
+from engine.settings import MAX_BUDGET
 from engine.train.answers import AnswerSettings
 from engine.train.plan import ShapeWish, TrainPlan
 from engine.train.settings import TrainSettings
@@ -55,6 +56,7 @@ def read_plan(arguments: Sequence[str] | None) -> TrainPlan:
             steps=options.steps,
             seconds=60 * options.minutes,
             batch_tokens=options.batch_tokens,
+            max_length=options.max_length,
             rate=options.rate,
             warmup_steps=options.warmup,
             blocks_per_row=options.blocks,
@@ -128,6 +130,12 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--minutes", type=_more_than_zero, default=inf, metavar="M")
     group.add_argument("--steps", type=_positive, default=inf, metavar="N")
     group.add_argument("--batch-tokens", type=_positive, default=16_384, metavar="N", help="per step")
+    group.add_argument(
+        "--max-length",
+        type=_positive,
+        metavar="N",
+        help="leave out answers that are longer with their prompts; what a step has room for unless given",
+    )
     group.add_argument("--blocks", type=_positive, default=24, metavar="N", help="per answer and step")
     group.add_argument("--rate", type=_more_than_zero, default=1.5e-3, help="peak learning rate")
     group.add_argument("--warmup", type=_whole, default=100, metavar="STEPS")
@@ -149,7 +157,13 @@ def _add_measuring(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--per-source", type=_positive, default=100, metavar="N", help="of each of these files"
     )
-    group.add_argument("--budgets", type=_numbers, default=(16, 64), metavar="N,N,...")
+    group.add_argument(
+        "--budgets",
+        type=_budgets,
+        default=(16, 64),
+        metavar="N,N,...",
+        help=f"of the trees that are measured, 1 to {MAX_BUDGET}",
+    )
     group.add_argument(
         "--timed", type=_whole, default=8, metavar="N", help="answers whose speed is measured; 0 for none"
     )
@@ -177,6 +191,14 @@ def _more_than_zero(text: str) -> float:
     if not value > 0:
         raise argparse.ArgumentTypeError(f"{text} is not above 0")
     return value
+
+
+def _budgets(text: str) -> tuple[int, ...]:
+    budgets = _numbers(text)
+    for budget in budgets:
+        if not 1 <= budget <= MAX_BUDGET:
+            raise argparse.ArgumentTypeError(f"{budget} is not from 1 to {MAX_BUDGET}")
+    return budgets
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from engine.errors import EngineError
 from engine.train.corpus import Corpus
 
 _POOL = 64  # batches' worth of conversations that are sorted by length together
@@ -54,16 +55,37 @@ def batches(
     first ``skip`` are left out.
 
     The order follows from the seed alone, so a resumed run goes on where it stopped.
+
+    Args:
+        max_length: longer conversations are left out, as are those longer than a batch.
+
+    Raises:
+        EngineError: ``bad_setting`` with the first batch, if no conversation is left.
     """
-    lengths = data.lengths
-    usable = np.flatnonzero((lengths > 1) & (lengths <= min(max_length, tokens)))
+    lengths, longest = data.lengths, min(max_length, tokens)
+    usable = usable_rows(data, longest)
     if not len(usable):
-        raise ValueError(f"no conversation has 2 to {min(max_length, tokens)} tokens")
+        raise none_usable(longest)
     for epoch in count() if epochs is None else range(epochs):
         plan = _plan(usable, lengths, tokens, multiple, np.random.default_rng([seed, epoch]))
         for rows, width in plan[skip:]:
             yield _fill(data, rows, width, pad_id)
         skip = max(0, skip - len(plan))
+
+
+def usable_rows(data: Corpus, longest: int) -> npt.NDArray[np.int64]:
+    """The conversations of 2 to ``longest`` tokens."""
+    lengths = data.lengths
+    return np.flatnonzero((lengths > 1) & (lengths <= longest))
+
+
+def none_usable(longest: int) -> EngineError:
+    """What to say where there is nothing to train on."""
+    return EngineError(
+        "bad_setting",
+        f"No conversation has 2 to {longest:,} tokens, so there is nothing to train on.",
+        "Give a larger --max-length or --batch-tokens, or shorter prompts.",
+    )
 
 
 def _plan(

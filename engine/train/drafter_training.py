@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig
-from engine.train.batches import Batch, batches
+from engine.train.batches import Batch, batches, usable_rows
 from engine.train.corpus import Corpus
 from engine.train.frozen import embedding_matrix, tap
 from engine.train.interrupt import deferred_interrupt
@@ -61,13 +61,14 @@ class DrafterTraining:
         self.tokens: int = known.get("tokens", 0)
         self.real_tokens: int = known.get("real_tokens", 0)
         self.curve: list[dict[str, float]] = known.get("curve", [])
+        self.left_out = len(data) - len(usable_rows(data, settings.longest))
         self._batches = batches(
             data,
             tokens=settings.batch_tokens,
             pad_id=pad_id,
             seed=settings.seed,
             skip=self.schedule.step,
-            max_length=settings.max_length,
+            max_length=settings.longest,
         )
         self._heldout = [] if heldout is None else self._heldout_batches(heldout, pad_id)
 
@@ -75,13 +76,20 @@ class DrafterTraining:
         """Train until the settings' steps or seconds are over.
 
         Returns:
-            Facts for the report: steps, seconds, tokens, parameters, loss, curve.
+            Facts for the report: steps, seconds, tokens, parameters, loss, curve, conversations left out.
 
         Raises:
+            EngineError: ``bad_setting`` if no conversation is short enough to be trained on.
             KeyboardInterrupt: after Ctrl-C, with the checkpoint written.
         """
         progress, saved, losses = Progress("drafter"), self.schedule.elapsed, list[Tensor]()
         print(f"drafter  {parameters(self.drafter):,} parameters, step {self.schedule.step}", flush=True)
+        if self.left_out:
+            print(
+                f"drafter  {self.left_out:,} conversations are left out: they are longer than "
+                f"{self.settings.longest:,} tokens",
+                flush=True,
+            )
         with deferred_interrupt() as interrupt:
             while not self.schedule.over:
                 losses.append(self._step())
@@ -104,6 +112,7 @@ class DrafterTraining:
             "parameters": parameters(self.drafter),
             "loss": self.curve[-1]["loss"] if self.curve else 0.0,
             "blocks": self.settings.blocks_per_row,
+            "left_out": self.left_out,
         }
 
     def facts(self) -> dict[str, Any]:
@@ -129,8 +138,10 @@ class DrafterTraining:
         return torch.stack([loss.detach(), length])
 
     def _heldout_batches(self, data: Corpus, pad_id: int) -> list[tuple[Batch, Tensor]]:
-        """Up to four batches with fixed roots, the same at every point."""
+        """Up to four batches with fixed roots, the same at every point; none where all are too long."""
         settings = self.settings
+        if not len(usable_rows(data, settings.longest)):
+            return []
         draws = torch.Generator(device="cpu").manual_seed(settings.seed)
         source = batches(
             data,
@@ -138,7 +149,7 @@ class DrafterTraining:
             pad_id=pad_id,
             seed=settings.seed,
             skip=0,
-            max_length=settings.max_length,
+            max_length=settings.longest,
             epochs=1,
         )
         chosen = [batch for batch, _ in zip(source, range(4), strict=False)]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from engine.errors import EngineError
 from engine.quantization import has_experts
 from engine.train.answers import AnswerSettings
 from engine.train.drafter_shape import DrafterShape, spread_taps
 from engine.train.settings import TrainSettings
-from engine.train.target import TrainTarget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +26,15 @@ class ShapeWish:
     block_size: int = 16
     taps: tuple[int, ...] | int = 5
 
-    def fitted(self, target: TrainTarget) -> DrafterShape:
+    def fitted(self, config: Any) -> DrafterShape:
         """For a target: its heads and the width of its MLP unless said otherwise, taps spread over it.
+
+        Args:
+            config: the target's text config.
 
         Raises:
             EngineError: ``bad_setting`` for sizes that no drafter of this target can have.
         """
-        config = target.config
         heads = self.heads or int(config.num_attention_heads)
         kv_heads = self.key_value_heads or (int(config.num_key_value_heads) if self.heads is None else heads)
         own_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads

@@ -82,6 +82,7 @@ def model_card(report: Mapping[str, Any], *, front: Mapping[str, str] | None = N
                 ("seconds", f"{drafter['seconds']:,}"),
                 ("tokens seen, padding left out", f"{drafter['real_tokens']:,}"),
                 ("blocks per conversation and step", str(drafter["blocks"])),
+                *_left_out(drafter, plan["training"]),
                 ("seed", str(plan["training"]["seed"])),
             ],
         ),
@@ -95,6 +96,13 @@ def model_card(report: Mapping[str, Any], *, front: Mapping[str, str] | None = N
         ", ".join(f"{name} {value}" for name, value in report["versions"].items()),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _left_out(drafter: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if not drafter.get("left_out"):
+        return []
+    longest = min(asked["max_length"] or asked["batch_tokens"], asked["batch_tokens"])
+    return [(f"answers left out, with their prompts over {longest:,} tokens", f"{drafter['left_out']:,}")]
 
 
 def _answers(answers: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

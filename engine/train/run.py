@@ -18,10 +18,12 @@ from typing import Any
 
 import torch
 
+from engine.drafter_config import DFlashConfig
 from engine.drafter_load import load_drafter
 from engine.errors import EngineError
 from engine.train.acceptance import measure_acceptance
 from engine.train.answers import Answers, Question
+from engine.train.batches import none_usable
 from engine.train.drafter_shape import drafter_config, export_drafter
 from engine.train.drafter_training import DrafterTraining
 from engine.train.mask_token import choose_mask_id
@@ -30,9 +32,11 @@ from engine.train.prompts import Prompt, read_prompts, split_prompts
 from engine.train.report import versions, write_report
 from engine.train.speed import measure_speed
 from engine.train.state import read_facts, write_facts
-from engine.train.target import TrainTarget
+from engine.train.target import FoundTarget, TrainTarget
 
 _STAGES = ("answers", "drafter", "report")
+_OF_THE_DRAFTER = ("drafter shape", "mask token", "training")
+"""May change until the drafter is begun: the answers serve any."""
 
 
 class TrainRun:
@@ -42,6 +46,7 @@ class TrainRun:
         self.plan = plan
         self.work = plan.out / "work"
         self.folder = plan.out / "drafter"
+        self._state = self.work / "drafter.safetensors"
 
     def run(self) -> dict[str, Any]:
         """Go through the stages that are not done yet; the report.
@@ -50,6 +55,7 @@ class TrainRun:
             EngineError: for whatever of the plan cannot be; ``other_run`` when the folder holds another one.
             KeyboardInterrupt: after Ctrl-C; the same run goes on from there.
         """
+        self._check()
         self.work.mkdir(parents=True, exist_ok=True)
         self._claim()
         stages: dict[str, Callable[[], dict[str, Any]]] = {
@@ -69,8 +75,42 @@ class TrainRun:
         return self._facts("report")
 
     @cached_property
+    def _found(self) -> FoundTarget:
+        return FoundTarget.find(self.plan.target, self.plan.device, self.plan.dtype)
+
+    @cached_property
     def target(self) -> TrainTarget:
-        return TrainTarget.load(self.plan.target, self.plan.device, self.plan.dtype)
+        return self._found.load()
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The drafter's ``config.json``.
+
+        Raises:
+            EngineError: ``bad_setting`` for sizes or a mask token that no drafter of the target can have,
+                ``no_mask_token``.
+        """
+        target, mask_id = self._found, self.plan.mask_token_id
+        shape = self.plan.shape.fitted(target.config)
+        if mask_id is None:
+            mask_id = choose_mask_id(target.codec)
+        config = drafter_config(shape, target.config, mask_id)
+        try:
+            DFlashConfig.from_dict(config)
+        except EngineError as error:
+            raise EngineError(
+                "bad_setting",
+                error.message,
+                "Choose another size or another --mask-token-id; --help lists the drafter's sizes.",
+            ) from error
+        return config
+
+    def _check(self) -> None:
+        """Refuse what would fail later, or could not be mended in a folder that is taken."""
+        _ = self.config
+        longest = self.plan.training.longest
+        if all(len(question.ids) >= longest for question in self._asked[0]):
+            raise none_usable(longest)
 
     @cached_property
     def _sources(self) -> tuple[list[Prompt], list[Prompt]]:
@@ -93,9 +133,15 @@ class TrainRun:
         return training, heldout, [prompt for group in chosen for prompt in group]
 
     @cached_property
+    def _asked(self) -> tuple[list[Question], list[Question], list[Question]]:
+        """The same three as the target reads them."""
+        training, heldout, measured = (self._questions(prompts) for prompts in self._prompts)
+        return training, heldout, measured
+
+    @cached_property
     def _answers(self) -> tuple[Answers, Answers, Answers]:
         """Of the three kinds of prompts; only those to train on are sampled."""
-        training, heldout, measured = (self._questions(prompts) for prompts in self._prompts)
+        training, heldout, measured = self._asked
         longest = max(len(question.ids) for question in (*training, *heldout, *measured))
         limit = self.plan.answers.limit
         rows = self.plan.rows or self._known_rows(longest + limit)
@@ -118,7 +164,7 @@ class TrainRun:
         return int(known["rows"])
 
     def _questions(self, prompts: Sequence[Prompt]) -> list[Question]:
-        codec, longest = self.target.codec, self.target.config.max_position_embeddings
+        codec, longest = self._found.codec, self._found.config.max_position_embeddings
         questions = []
         for prompt in prompts:
             for thinking in self.plan.thinking:
@@ -149,23 +195,18 @@ class TrainRun:
 
     def _train(self) -> dict[str, Any]:
         training, heldout, _ = self._answers
-        shape = self.plan.shape.fitted(self.target)
-        mask_id = self.plan.mask_token_id
-        if mask_id is None:
-            mask_id = choose_mask_id(self.target.codec)
-        config = drafter_config(shape, self.target.config, mask_id)
         run = DrafterTraining(
             self.target.model,
             training.corpus(),
             self.plan.training,
-            config,
+            self.config,
             pad_id=self.target.pad_id,
-            state=self.work / "drafter.safetensors",
+            state=self._state,
             heldout=heldout.corpus(),
         )
         facts = run.run()
-        export_drafter(run.drafter, config, self.folder)
-        return {**facts, "config": config}
+        export_drafter(run.drafter, self.config, self.folder)
+        return {**facts, "config": self.config}
 
     def _report(self) -> dict[str, Any]:
         torch.set_float32_matmul_precision("highest")
@@ -203,16 +244,16 @@ class TrainRun:
         wanted = _identity(self.plan, [*given, *to_measure])
         path = self.work / "plan.json"
         known = read_facts(path)
-        if not known:
-            write_facts(path, wanted)
-            return
-        different = sorted(name for name in wanted if known.get(name) != wanted[name])
-        if different:
+        begun = self._state.is_file() or self._facts("drafter")
+        fixed = [name for name in wanted if begun or name not in _OF_THE_DRAFTER]
+        different = sorted(name for name in fixed if known.get(name) != wanted[name])
+        if known and different:
             raise EngineError(
                 "other_run",
                 f"{self.plan.out} holds a run with other {', '.join(different)}.",
                 "Give the same options to go on with it, or choose another --out.",
             )
+        write_facts(path, wanted)
 
 
 def _identity(plan: TrainPlan, prompts: Sequence[Prompt]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ class TrainSettings:
         seed: of weights, batches and roots.
         steps, seconds: the limits, infinite for none.
         batch_tokens: tokens per optimizer step, padding included.
-        max_length: longer conversations are left out.
+        max_length: longer conversations are left out; None leaves out what is longer than a batch.
         rate: peak learning rate.
         warmup_steps: over which the rate rises.
         clip: of the gradient's norm.
@@ -29,7 +29,7 @@ class TrainSettings:
     steps: float = inf
     seconds: float = inf
     batch_tokens: int = 16_384
-    max_length: int = 1024
+    max_length: int | None = None
     rate: float = 1.5e-3
     weight_decay: float = 0.05
     warmup_steps: int = 100
@@ -38,3 +38,8 @@ class TrainSettings:
     slot_decay: float = 7.0
     curve_steps: int = 100
     checkpoint_seconds: float = 60.0
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest conversation that is trained on."""
+        return self.batch_tokens if self.max_length is None else min(self.max_length, self.batch_tokens)

@@ -11,7 +11,7 @@ import torch
 from engine.checkpoint import Checkpoint
 from engine.codec import Codec
 from engine.find import find_target
-from engine.hub import fetch_weights
+from engine.hub import Source, fetch_weights
 from engine.model_shape import target_shape
 from engine.pair_check import check_architecture, check_layers
 from engine.place import Place
@@ -21,6 +21,50 @@ from engine.target_load import load_target, read_target_config
 _SHARE = 0.25
 """Of the free memory, for the caches of answers written side by side: each is copied as it grows."""
 _MOST_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class FoundTarget:
+    """A target that can be trained for: found and checked, its weights not read yet.
+
+    Attributes:
+        config: its text config.
+    """
+
+    source: Source
+    checkpoint: Checkpoint
+    codec: Codec
+    config: Any
+    place: Place
+
+    @classmethod
+    def find(cls, model: str, device: str, dtype: str) -> FoundTarget:
+        """Find a target by preset name, folder or hub id.
+
+        Raises:
+            EngineError: as ``load_pair``.
+        """
+        source = find_target(model, _report)
+        checkpoint = Checkpoint.open("target", source.folder)
+        check_architecture(checkpoint, SUPPORTED_MODEL_TYPES)
+        config = read_target_config(checkpoint)
+        check_layers(config, LAYER_KINDS)
+        place = Place.choose(device, dtype, config)
+        codec = Codec.from_folder(source.folder, vocab_size=config.vocab_size)
+        return cls(source, checkpoint, codec, config, place)
+
+    def load(self) -> TrainTarget:
+        """Read its weights.
+
+        Raises:
+            EngineError: as ``load_pair``.
+        """
+        fetch_weights(self.source, self.checkpoint.weight_names, _report)
+        self.checkpoint.check_files()
+        loaded = load_target(self.checkpoint, self.config, self.place)
+        with contextlib.suppress(ValueError, ImportError):  # gpt-oss' sinks have no fused kernel in torch
+            loaded.set_attn_implementation("sdpa")
+        return TrainTarget(loaded, self.codec, self.config, self.source.name, self.place)
 
 
 @dataclass(frozen=True)
@@ -38,31 +82,6 @@ class TrainTarget:
     name: str
     place: Place
 
-    @classmethod
-    def load(cls, model: str, device: str, dtype: str) -> TrainTarget:
-        """Find and load a target by preset name, folder or hub id.
-
-        Raises:
-            EngineError: as ``load_pair``.
-        """
-
-        def report(stage: str) -> None:
-            print(f"target   {stage}", flush=True)
-
-        source = find_target(model, report)
-        checkpoint = Checkpoint.open("target", source.folder)
-        check_architecture(checkpoint, SUPPORTED_MODEL_TYPES)
-        config = read_target_config(checkpoint)
-        check_layers(config, LAYER_KINDS)
-        place = Place.choose(device, dtype, config)
-        fetch_weights(source, checkpoint.weight_names, report)
-        checkpoint.check_files()
-        codec = Codec.from_folder(source.folder, vocab_size=config.vocab_size)
-        loaded = load_target(checkpoint, config, place)
-        with contextlib.suppress(ValueError, ImportError):  # gpt-oss' sinks have no fused kernel in torch
-            loaded.set_attn_implementation("sdpa")
-        return cls(loaded, codec, config, source.name, place)
-
     @property
     def device(self) -> torch.device:
         return self.place.device
@@ -78,3 +97,7 @@ class TrainTarget:
         each = shape.cache_bytes(tokens, self.place.dtype.itemsize)
         most = int(sum(self.place.rooms().values()) * _SHARE) // each
         return max(1, min(_MOST_ROWS if self.device.type == "cuda" else 32, most))
+
+
+def _report(stage: str) -> None:
+    print(f"target   {stage}", flush=True)

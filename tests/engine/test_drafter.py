@@ -303,6 +303,7 @@ def test_refuses_broken_folders(tmp_path: Path) -> None:
         ({"dflash_config": 3}, "dflash_config"),
         ({"block_size": None}, "block_size"),
         ({"block_size": 1}, "at least 2"),
+        ({"block_size": 257}, "at most 256"),
         ({"block_size": "16"}, "block_size"),
         ({"hidden_size": None}, "hidden_size"),
         ({"num_key_value_heads": 3}, "do not divide"),

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.errors import EngineError
 from engine.train.batches import Batch, batches
 from engine.train.corpus import Corpus, corpus_of, joined, last_prompt
 
@@ -61,8 +62,9 @@ def test_a_resumed_run_sees_the_batches_that_were_left() -> None:
 def test_leaves_out_what_is_too_long_and_refuses_nothing_at_all() -> None:
     data = corpus([41, 12, 300])
     assert {tuple(batch.real.sum(1).tolist()) for batch in take(data, 4)} == {(12,)}
-    with pytest.raises(ValueError, match="no conversation"):
+    with pytest.raises(EngineError, match="No conversation") as caught:
         take(corpus([41, 50]), 1)
+    assert "--max-length" in caught.value.hint
 
 
 def test_joined_keeps_the_parts_apart() -> None:

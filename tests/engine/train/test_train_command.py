@@ -21,7 +21,9 @@ from engine.events import Finished
 from engine.load import load_pair
 from engine.train import answers as answers_module
 from engine.train.__main__ import main
+from engine.train.arguments import read_plan
 from engine.train.drafter_training import DrafterTraining
+from engine.train.run import TrainRun
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +89,6 @@ def test_makes_a_drafter_that_decodes_beside_its_target(
 def test_answers_are_the_targets_own_to_the_prompt_as_decoding_reads_it(
     tmp_path: Path, target: Path, prompts: Path
 ) -> None:
-    from engine.train.arguments import read_plan
-    from engine.train.run import TrainRun
-
     run = TrainRun(read_plan(arguments(target, prompts, tmp_path / "out", "--samples", "0")))
     training, heldout, _ = run._answers
     training.write(run.target)
@@ -199,6 +198,15 @@ def test_ctrl_c_saves_what_was_learned(
         (["--heads", "4", "--key-value-heads", "3"], "do not divide"),
         (["--max-new-tokens", "5000"], "short enough"),
         (["--mask-token-id", "99999"], "mask_token_id"),
+        (["--block-size", "1"], "at least 2"),
+        (["--block-size", "300"], "at most 256"),
+        (["--head-dim", "15"], "even"),
+        (["--target", "/none/typo"], "/none/typo"),
+        (["--thinking", "on", "--target", "none"], "none"),
+        (["--max-length", "3"], "2 to 3 tokens"),
+        (["--batch-tokens", "4"], "2 to 4 tokens"),
+        (["--budgets", "0"], "1 to 1024"),
+        (["--budgets", "16,2000"], "1 to 1024"),
         (["--measure", "none.jsonl"], "none.jsonl"),
     ],
 )
@@ -216,6 +224,28 @@ def test_says_what_is_wrong(
         code = int(usage.code or 0)
     assert code == 2
     assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()  # so that the corrected command can take the folder
+
+
+def test_says_how_many_answers_were_too_long_to_train_on(
+    tmp_path: Path, target: Path, prompts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = TrainRun(read_plan(arguments(target, prompts, tmp_path / "out", "--samples", "0")))
+    training, _, _ = run._answers
+    training.write(run.target)
+    lengths = training.corpus().lengths.tolist()
+    limit = sorted(lengths)[len(lengths) // 2]
+    left_out = sum(length > limit for length in lengths)
+    assert left_out
+    more = ("--samples", "0", "--timed", "0", "--max-length", str(limit))
+    assert main(arguments(target, prompts, tmp_path / "short", *more)) == 0
+    words = f"{left_out:,} conversations are left out"
+    assert words in capsys.readouterr().out
+    report = json.loads((tmp_path / "short" / "drafter" / "report.json").read_text())
+    assert report["drafter"]["left_out"] == left_out
+    assert (
+        f"over {limit:,} tokens | {left_out} |" in (tmp_path / "short" / "drafter" / "README.md").read_text()
+    )
 
 
 def test_another_run_in_the_same_folder_is_refused(
@@ -227,3 +257,17 @@ def test_another_run_in_the_same_folder_is_refused(
     assert "drafter shape" in capsys.readouterr().err
     assert main(arguments(target, prompts, out, "--timed", "0")) == 0
     assert capsys.readouterr().out.count("done before") == 3
+
+
+def test_answers_serve_another_drafter_until_one_is_begun(
+    tmp_path: Path, target: Path, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = arguments(target, prompts, tmp_path / "out", "--timed", "0")
+    with monkeypatch.context() as patched:
+        patched.setattr(DrafterTraining, "_step", _killed_at(DrafterTraining._step, 1))
+        with pytest.raises(SystemExit, match="killed"):
+            main(asked)
+    shards = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "work" / "answers").iterdir()}
+    assert main([*asked, "--layers", "1", "--max-length", "200"]) == 0
+    assert {path: path.stat().st_mtime_ns for path in shards} == shards
+    assert main(asked) == 2
