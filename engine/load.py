@@ -31,7 +31,7 @@ from engine.pair_check import (
     check_pair,
     read_drafter_config,
 )
-from engine.settings import DecodeSettings
+from engine.settings import DecodeSettings, LoadSettings
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +57,8 @@ STAGES = (
     "Loading drafter weights",
     "Warming up",
 )
+_WARM = 3
+"""Tokens: the prefill's, then room for a draft of one token and the one behind it."""
 _PACKAGES = {
     "torch": "torch",
     "transformers": "transformers",
@@ -97,6 +99,16 @@ def load_pair(
     Raises:
         EngineError: one clear sentence for whatever is missing, broken, or does not fit together.
     """
+    LoadSettings(
+        model=model,
+        drafter=drafter,
+        device=device,
+        dtype=dtype,
+        context=context,
+        device_map=None if device_map is None else "auto",  # what a map may be, the place knows
+        tp=tp,
+        quantize=quantize,
+    ).check()
     stages = _Stages(progress)
     stages.begin(0)
     ranks = _join(tp, device, stages.report)
@@ -362,11 +374,11 @@ def check(pair: Pair) -> None:
 
 
 def warm_up(pair: Pair) -> None:
-    """Decode two tokens, so that the first answer pays for no first calls and captures no graphs; of the
-    text nothing stays."""
+    """Decode a round with a draft, so that the first answer pays for no first calls and captures no graphs;
+    of the text nothing stays."""
     from engine.decode import generate
 
-    settings = DecodeSettings(mode="tree" if pair.drafter else "ar", max_new_tokens=2)
+    settings = DecodeSettings(mode="tree" if pair.drafter else "ar", max_new_tokens=_WARM)
     try:
         for _ in generate(pair, "Hello", settings):
             pass

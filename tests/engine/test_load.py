@@ -13,10 +13,11 @@ from safetensors.torch import load_file, save_file
 from tiny_folders import LAYERS, MASK_ID, VOCAB_SIZE, drafter_dict, write_drafter, write_json, write_target
 
 from engine.decode import generate
+from engine.drafter import Drafter
 from engine.errors import EngineError
 from engine.event_lines import decode_event, encode_event
 from engine.events import Finished, Loading, Prefilled
-from engine.load import STAGES, load_pair
+from engine.load import STAGES, load_pair, warm_up
 from engine.pair import Pair
 from engine.presets import PRESETS, Preset
 
@@ -83,6 +84,28 @@ def test_it_decodes_and_warming_up_leaves_nothing_behind(tiny_pair_folder: Path)
     assert isinstance(first, Finished)
     assert isinstance(second, Finished)
     assert first.output_ids == second.output_ids
+
+
+def test_warming_up_runs_the_drafter(tiny_pair_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair, drafted = load(tiny_pair_folder), []
+    forward = Drafter.forward
+
+    def counted(self: Drafter, *given: Any, **named: Any) -> Any:
+        drafted.append(self)
+        return forward(self, *given, **named)
+
+    monkeypatch.setattr(Drafter, "forward", counted)
+    warm_up(pair)
+    assert drafted == [pair.drafter]
+
+
+@pytest.mark.parametrize(
+    "wish", [{"tp": 0}, {"tp": 2, "device_map": "auto"}, {"quantize": "int8", "device_map": {"": "cpu"}}]
+)
+def test_wishes_that_contradict_each_other_are_refused_first(wish: dict[str, Any]) -> None:
+    with pytest.raises(EngineError) as caught:
+        load_pair("no such model", **wish)
+    assert caught.value.kind == "bad_setting"
 
 
 def test_the_pair_that_was_warmed_up_is_handed_out(
