@@ -151,6 +151,8 @@ class Codec:
         ids, shared_ids = self._encode(text), self._encode(shared)
         _check_not_empty(ids)
         tail = text.removeprefix(shared)
+        if tail == text:  # the template renders something else: what was said is in it, and opens nothing
+            tail = text.rpartition(messages[-1]["content"].strip())[2]
         return EncodedPrompt(
             ids=ids,
             text=text,

@@ -226,6 +226,21 @@ def test_stable_is_0_when_the_template_renders_something_else(tiny_pair_folder: 
     assert Codec.from_folder(folder).encode_chat(QUESTION).stable == 0
 
 
+def test_tags_in_words_that_a_template_moves_do_not_open_the_block(
+    tiny_pair_folder: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(tiny_pair_folder / "target", tmp_path / "t"))
+    (folder / "chat_template.jinja").write_text(
+        "{{ 'generate: ' if add_generation_prompt else 'history: ' }}{{ messages[0].content | trim }}"
+        "{{ '<think>' if enable_thinking and add_generation_prompt }}",
+        encoding="utf-8",
+    )
+    codec = Codec.from_folder(folder)
+    asked: list[Message] = [{"role": "user", "content": "What does <think> do?\n"}]
+    assert not codec.encode_chat(asked).in_thinking
+    assert codec.encode_chat(asked, thinking=True).in_thinking
+
+
 def test_tags_in_the_user_s_words_do_not_open_the_block(codec: Codec) -> None:
     asked: list[Message] = [{"role": "user", "content": "What does <think> do?"}]
     assert not codec.encode_chat(asked, thinking=False).in_thinking
