@@ -6,10 +6,8 @@ never right, so their absence is an error, while true defaults of the Qwen3 fami
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
@@ -57,24 +55,6 @@ class DFlashConfig:
     input_embedding_scale: float = 1.0
     output_multiplier: float = 1.0
     final_logit_softcapping: float | None = None
-
-    @classmethod
-    def load(cls, folder: Path) -> DFlashConfig:
-        """Read ``folder/config.json``.
-
-        Raises:
-            EngineError: ``drafter_config`` when it is missing, no JSON, or not a DFlash drafter's.
-        """
-        path = folder / "config.json"
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise _bad(f"The drafter folder {folder} has no readable config.json.", str(error)) from error
-        except (ValueError, RecursionError) as error:
-            raise _bad(f"The drafter's {path} is not valid JSON.", str(error)) from error
-        if not isinstance(data, dict):
-            raise _bad(f"The drafter's {path} is not a JSON object.")
-        return cls.from_dict(data)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DFlashConfig:
@@ -283,8 +263,8 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _bad(message: str, detail: str = "") -> EngineError:
-    return EngineError("drafter_config", message, _HINT, detail)
+def _bad(message: str) -> EngineError:
+    return EngineError("drafter_config", message, _HINT)
 
 
 def _mismatch(drafter: str, target: str) -> EngineError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from engine.checkpoint import Checkpoint
 from engine.drafter import Drafter
 from engine.drafter_config import DFlashConfig
 from engine.errors import EngineError
@@ -25,36 +25,22 @@ def load_drafter(
         dtype: of the parameters; None keeps that of the checkpoint's ``fc.weight``.
 
     Raises:
-        EngineError: ``drafter_config``, ``drafter_unsupported``, or ``drafter_weights`` for weights that are
-            missing, unexpected, mis-shaped or unreadable.
+        EngineError: what ``Checkpoint`` raises for files that are missing or no JSON; ``drafter_config``,
+            ``drafter_unsupported``, or ``drafter_weights`` for weights that are missing, unexpected,
+            mis-shaped or unreadable.
     """
-    config = DFlashConfig.load(folder)
+    checkpoint = Checkpoint.open("drafter", folder)
+    checkpoint.check_files()
+    config = DFlashConfig.from_dict(checkpoint.config)
     with torch.device("meta"):
         drafter = Drafter(config)
     expected = {name: tuple(weight.shape) for name, weight in drafter.state_dict().items()}
-    tensors = _read(_weight_files(folder), expected, str(device))
+    tensors = _read([folder / name for name in checkpoint.weight_names], expected, str(device))
     dtype = dtype or tensors["fc.weight"].dtype
     weights = {name: tensor.to(dtype) for name, tensor in tensors.items()}
     drafter.load_state_dict(weights, strict=True, assign=True)
     drafter.rotary.to(device)
     return drafter.eval().requires_grad_(False)
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    index = folder / "model.safetensors.index.json"
-    if not index.is_file():
-        single = folder / "model.safetensors"
-        if single.is_file():
-            return [single]
-        raise _bad(f"The drafter folder {folder} has neither model.safetensors nor an index of shards.")
-    try:
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _bad(f"The drafter's {index} is not an index of shards.", repr(error)) from error
-    for name in names:
-        if not isinstance(name, str) or Path(name).name != name or not (folder / name).is_file():
-            raise _bad(f"The drafter's index names the shard {name!r}, which is not in {folder}.")
-    return [folder / name for name in names]
 
 
 def _read(files: list[Path], expected: dict[str, tuple[int, ...]], device: str) -> dict[str, Tensor]:

@@ -275,18 +275,22 @@ def test_refuses_broken_folders(tmp_path: Path) -> None:
             load_drafter(tmp_path)
         return caught.value.kind
 
-    assert kind() == "drafter_config"
+    assert kind() == "no_config"
     (tmp_path / "config.json").write_text("{", encoding="utf-8")
-    assert kind() == "drafter_config"
+    assert kind() == "bad_json"
     (tmp_path / "config.json").write_text("[]", encoding="utf-8")
+    assert kind() == "bad_json"
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    assert kind() == "no_weights"
+    (tmp_path / "model.safetensors").write_bytes(b"\x00" * 20)
     assert kind() == "drafter_config"
     (tmp_path / "config.json").write_text(json.dumps(config_dict()), encoding="utf-8")
     assert kind() == "drafter_weights"
-    (tmp_path / "model.safetensors").write_bytes(b"\x00" * 20)
-    assert kind() == "drafter_weights"
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"fc.weight": "../model.safetensors"}}), encoding="utf-8")
-    assert kind() == "drafter_weights"
+    assert kind() == "bad_json"
+    index.write_text(json.dumps({"weight_map": {"fc.weight": "other.safetensors"}}), encoding="utf-8")
+    assert kind() == "missing_shard"
 
 
 @pytest.mark.parametrize(

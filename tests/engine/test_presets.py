@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from engine.drafter_config import DFlashConfig
+from engine.checkpoint import Checkpoint
+from engine.pair_check import read_drafter_config
 from engine.presets import PRESETS, demo_folder
 
 
@@ -14,7 +15,9 @@ def test_presets_are_complete_pairs() -> None:
         assert preset.name == name
         assert preset.note
         if preset.drafter_config is None:
-            assert DFlashConfig.load(Path(preset.drafter)).block_size == 16  # it comes with the package
+            assert (
+                read_drafter_config(Checkpoint.open("drafter", Path(preset.drafter))).block_size == 16
+            )  # it comes with the package
         else:
             for hub_id in (preset.target, preset.drafter):
                 assert re.fullmatch(r"[\w.-]+/[\w.-]+", hub_id)

@@ -11,6 +11,7 @@ from demo_models import MASK, RECIPE, VOCAB, random_drafter, random_drafter_conf
 
 from engine.drafter_config import DFlashConfig
 from engine.drafter_load import load_drafter
+from engine.json_file import read_json
 from engine.train.drafter_shape import export_drafter, spread_taps
 
 
@@ -18,7 +19,7 @@ def test_exported_drafter_loads(tmp_path: Path) -> None:
     drafter, config = random_drafter(), random_drafter_config()
     export_drafter(drafter, config, tmp_path)
     loaded = load_drafter(tmp_path)
-    assert loaded.config == drafter.config == DFlashConfig.load(tmp_path)
+    assert loaded.config == drafter.config == DFlashConfig.from_dict(read_json(tmp_path / "config.json"))
     assert loaded.config.vocab_size == VOCAB
     assert loaded.dtype == torch.bfloat16
     for name, weight in drafter.state_dict().items():
