@@ -49,7 +49,7 @@ class Control:
             self._steps += 1
             self._changed.notify_all()
 
-    def update(self, **settings: Any) -> None:
+    def update(self, /, **settings: Any) -> None:
         """Change live settings from the next round on.
 
         Raises:

@@ -264,21 +264,31 @@ def build_ddtree_tree_from_logits(draft_logits: Tensor, budget: int) -> DraftTre
         budget: most nodes, root excluded.
 
     Raises:
-        ValueError: the budget is below 1, or the logits are not a matrix or hold NaN.
+        ValueError: the budget is below 1, or the logits are not a matrix or hold NaN or +inf.
     """
     if budget < 1:
         raise ValueError(f"the tree budget must be at least 1, not {budget}")
     if draft_logits.ndim != 2:
         raise ValueError(f"draft logits must be (depths, vocabulary), not {tuple(draft_logits.shape)}")
-    if torch.isnan(draft_logits).any():
-        raise ValueError("draft logits hold NaN")
+    _check_probabilities(draft_logits)
     return build_tree_from_candidates(*top_candidates(draft_logits, budget), budget)
 
 
 def build_chain_from_logits(draft_logits: Tensor) -> DraftTree:
-    """The drafter's first choice at every depth, one below the other (DFlash, arXiv 2602.06036)."""
+    """The drafter's first choice at every depth, one below the other (DFlash, arXiv 2602.06036).
+
+    Raises:
+        ValueError: the logits hold NaN or +inf.
+    """
+    _check_probabilities(draft_logits)
     ids, logprobs = top_candidates(draft_logits, 1)
     return chain(ids[:, 0], logprobs[:, 0])
+
+
+def _check_probabilities(draft_logits: Tensor) -> None:
+    """A row's probabilities are those of its logits over their sum: it must be a number."""
+    if not torch.isfinite(draft_logits.amax(-1)).all():
+        raise ValueError("draft logits hold NaN or +inf, or nothing but -inf")
 
 
 def follow_verified_tree(tree: DraftTree, target_ids: Tensor | Sequence[int]) -> tuple[list[int], int]:

@@ -6,9 +6,10 @@ the draft tree; what the target chooses is committed, so the text is the target'
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -123,27 +124,33 @@ class _Run:
         try:
             yield from self._observe(each.started(start) for each in self.observers)
             yield from self._prefill()
-            for result, settings in self._rounds():
-                self.tally.add(result)
-                yield from self._announce(result.token_ids())
-                event = result.event(self.tally.rounds - 1, settings, self._now())
-                yield event
-                if settings.auto_budget and event.mode == "tree":
-                    self.pair.auto_budget.learn(event)
-                yield from self._observe(each.round(event, result) for each in self.observers)
+            with contextlib.closing(self._rounds()) as rounds:
+                for result, settings in rounds:
+                    self.tally.add(result)
+                    yield from self._announce(result.token_ids())
+                    event = result.event(self.tally.rounds - 1, settings, self._now())
+                    yield event
+                    if settings.auto_budget and event.mode == "tree":
+                        self.pair.auto_budget.learn(event)
+                    yield from self._observe(each.round(event, result) for each in self.observers)
         except GeneratorExit:
             raise
         except BaseException as error:
-            if isinstance(error, EngineError):
-                yield from self._observe(each.failed(error) for each in self.observers)
-            # Pending rows or half a prefill: nothing in the caches can be relied on.
-            session.reset()
-            raise
+            left = isinstance(error.__context__, GeneratorExit)  # what was in flight failed, nobody listens
+            try:
+                if isinstance(error, EngineError) and not left:
+                    yield from self._observe(each.failed(error) for each in self.observers)
+            finally:
+                # Pending rows or half a prefill: nothing in the caches can be relied on.
+                session.reset()
+            if not left:
+                raise
+            return
         yield from self._observe(each.ending(self.output) for each in self.observers)
         yield self._finish()
         yield from self._observe(each.finished(self.output) for each in self.observers)
 
-    def _rounds(self) -> Iterator[tuple[RoundResult | StaticResult, DecodeSettings]]:
+    def _rounds(self) -> Generator[tuple[RoundResult | StaticResult, DecodeSettings], None, None]:
         """Rounds until the text ends, each with the settings it was decoded with."""
         if self.reason is None and self._on_device():
             yield from self._device_rounds()
@@ -183,12 +190,14 @@ class _Run:
         in_flight: deque[Flight] = deque()
         revocable = bool(self.settings.stop)
         ahead = 1 if revocable else 2
+        cancelled = False  # the reason only behind the rounds in flight, whose tokens are all of the text
         try:
-            while self.reason is None or in_flight:
-                if self.reason is None and len(in_flight) < ahead and (not in_flight or self.control.runs):
+            while in_flight or not (cancelled or self.reason):
+                more = not (cancelled or self.reason) and len(in_flight) < ahead
+                if more and (not in_flight or self.control.runs):
                     settings = self._next_settings()
                     if settings is None:
-                        self.reason = "cancelled"
+                        cancelled = True
                     else:
                         greedy, candidates = self.sampler.greedy, self.candidates
                         in_flight.append(runner.launch(settings, greedy, revocable, candidates))
@@ -197,6 +206,7 @@ class _Run:
                 result = self._take_all(runner, runner.wait(flight))
                 if result.kept:
                     yield result, flight.settings
+            self.reason = self.reason or "cancelled"
         finally:
             for flight in in_flight:
                 self._take_all(runner, runner.wait(flight))

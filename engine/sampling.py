@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 _GOLDEN = 0x9E3779B97F4A7C15
+SCORES = 2**23
+"""Filtered scores at a time."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,14 @@ class Sampler:
         return self.choose_with(logits, gumbel_noise(self.seed, distinct, logits.shape[-1]), row_of)
 
     def choose_with(self, logits: Tensor, noise: Tensor, row_of: Tensor) -> Tensor:
-        """``choose`` with the noise given, float64 (P, V), and the noise row of each row, int64 (R,)."""
-        return first_argmax(self.filtered_logprobs(logits) + noise[row_of])
+        """``choose`` with the noise given, float64 (P, V), and the noise row of each row, int64 (R,).
+
+        Rows are taken in as many pieces as keep each piece's scores, of which there are some ten copies of
+        eight bytes, below ``SCORES``.
+        """
+        most = max(1, SCORES // logits.shape[-1])
+        pieces = zip(torch.split(logits, most), torch.split(row_of, most), strict=True)
+        return torch.cat([first_argmax(self.filtered_logprobs(part) + noise[row]) for part, row in pieces])
 
     def filtered_logprobs(self, logits: Tensor) -> Tensor:
         """Log-probabilities after temperature, top-k, top-p and min-p, in this order; float64 (R, V).

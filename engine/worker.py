@@ -108,24 +108,27 @@ class Worker:
             for line in lines:
                 try:
                     command = decode_command(line)
-                except EngineError as error:
+                    log.info("command %s", command.name)
+                    if isinstance(command, Quit):
+                        break
+                    self._hear(command)
+                except Exception as error:  # whatever it was, the next command is heard
                     self._fail(error)
-                    continue
-                log.info("command %s", command.name)
-                if isinstance(command, Quit):
-                    break
-                with self._lock:
-                    if isinstance(command, TASKS):
-                        job = Job(command)
-                        if isinstance(command, Generate) and command.paused:
-                            job.control.pause()
-                        self._open.append(job)
-                        self._queue.put(job)
-                    else:
-                        for job in self._open:
-                            _apply(command, job.control)
         log.info("told to end: exiting")
         os._exit(0)
+
+    def _hear(self, command: AnyCommand) -> None:
+        """Queue a task, or tell those that are open."""
+        with self._lock:
+            if isinstance(command, TASKS):
+                job = Job(command)
+                if isinstance(command, Generate) and command.paused:
+                    job.control.pause()
+                self._open.append(job)
+                self._queue.put(job)
+            else:
+                for job in self._open:
+                    _apply(command, job.control)
 
     def _carry_out(self, job: Job) -> None:
         if isinstance(job.command, Load):

@@ -51,7 +51,9 @@ class StaticDrafter:
             normed, total = _norm(layer.input_layernorm, added, total)
             attended = self._attend(index, layer, normed, angles, state.length, order)
             normed, total = _norm(layer.post_attention_layernorm, attended, total)
-            gated = swiglu(*project(normed, layer.mlp.gate_proj, layer.mlp.up_proj))
+            gate, up = project(normed, layer.mlp.gate_proj, layer.mlp.up_proj)
+            silu = self.drafter.config.hidden_act == "silu"
+            gated = swiglu(gate, up) if silu else layer.mlp.activation(gate) * up
             (added,) = project(gated, layer.mlp.down_proj)
         hidden, _ = _norm(self.drafter.norm, added, total)
         return self.drafter.logits(hidden, self.head)

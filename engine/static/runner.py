@@ -124,7 +124,8 @@ class StaticRunner:
             bucket, settings, self._empty_record(bucket), self._on_host(bucket.nodes + 1, torch.int64)
         )
         if self.state.device.type == "cuda":
-            self._replay(bucket, stages, flight)
+            with torch.cuda.device(self.state.device):  # of streams and marks, whichever is the current one
+                self._replay(bucket, stages, flight)
         else:
             flight.times.append(time.perf_counter())
             for stage in STAGES:
@@ -245,7 +246,8 @@ class StaticRunner:
                 graphs.append(None)
                 continue
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=self._pool):
+            # Torch's own stream for captures is on the device of the first one.
+            with torch.cuda.graph(graph, pool=self._pool, stream=side):
                 getattr(stages, stage)()
             graphs.append(graph)
         for tensor, value in zip(changing, kept, strict=True):

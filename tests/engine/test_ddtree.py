@@ -267,6 +267,11 @@ def test_other_bad_logits_are_refused() -> None:
         build_ddtree_tree_from_logits(torch.zeros(4), 2)
     with pytest.raises(ValueError, match="NaN"):
         build_ddtree_tree_from_logits(torch.tensor([[0.0, float("nan")]]), 2)
+    for broken in ([0.0, float("inf")], [float("nan"), 0.0], [-float("inf")] * 2):
+        for build in (lambda logits: build_ddtree_tree_from_logits(logits, 3), build_chain_from_logits):
+            with pytest.raises(ValueError, match="inf"):
+                build(torch.tensor([[1.0, 2.0], broken]))
+    assert len(build_chain_from_logits(torch.tensor([[1.0, -float("inf")]])).token_ids) == 1
 
 
 def test_to_networkx() -> None:

@@ -386,6 +386,17 @@ def test_nan_logits_end_the_run(which: str, drafted: Pair, monkeypatch: pytest.M
     assert drafted.session.ids == []
 
 
+def test_who_leaves_at_what_is_not_finite_leaves_nothing_behind(
+    drafted: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify = Session.verify
+    monkeypatch.setattr(Session, "verify", lambda *a: verify(*a) * float("nan"))
+    events = generate(drafted, PROMPT)
+    assert any(isinstance(event, Finding) for event in events)
+    events.close()  # type: ignore[attr-defined]
+    assert drafted.session.ids == []
+
+
 def test_a_conversation_goes_on_from_the_caches(drafted: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(drafted, max_new_tokens=20)
     letters = "".join(chr(64 + i) if i < 59 else "" for i in ids_of(first))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import engine.sampling
 from engine.sampling import Sampler, first_argmax, gumbel_noise
 
 
@@ -100,3 +101,13 @@ def test_filters_keep_what_their_definition_says(seed: int) -> None:
         assert torch.equal(row.isfinite(), p >= 0.1 * p.max())
     kept = Sampler(0.7, top_k=4).filtered_logprobs(logits).isfinite()
     assert kept.sum(-1).tolist() == [4, 4]
+
+
+def test_rows_in_pieces_choose_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits = torch.randn(11, 50, generator=torch.Generator().manual_seed(4))
+    positions = torch.tensor([7, 8, 8, 8, 9, 9, 10, 10, 10, 11, 12])
+    sampler = Sampler(1.3, top_p=0.9, top_k=20, seed=5)
+    whole = sampler.choose(logits, positions)
+    for scores in (1, 100, 549):
+        monkeypatch.setattr(engine.sampling, "SCORES", scores)
+        assert torch.equal(sampler.choose(logits, positions), whole)

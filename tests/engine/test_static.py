@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from itertools import pairwise
 from typing import Any
@@ -206,6 +207,45 @@ def test_cancel_and_a_second_run() -> None:
     assert ids_of(again) == ids_of(run(both("qwen3_5")[0], budget=24, **SAMPLED))
 
 
+class CancelledLate(Control):
+    """Is cancelled when the loop has just seen that it was not."""
+
+    asked = 0
+
+    def before_round(self, settings: Any) -> Any:
+        self.asked += 1
+        if self.asked == 4:
+            self.cancel()
+        return super().before_round(settings)
+
+
+@pytest.mark.parametrize("before", [None, {"stop": ("zzz",)}], ids=["fresh", "behind rounds that can be cut"])
+def test_a_cancel_while_a_round_is_in_flight_keeps_all_of_that(before: dict[str, Any] | None) -> None:
+    _, device = both("qwen3_5")
+    if before is not None:
+        run(device, **before)
+    device.session.reset()
+    events = list(generate(device, PROMPT, max_new_tokens=60, control=CancelledLate()))
+    assert (events[-1].reason, events[-1].rounds) == ("cancelled", 3)
+    caches_equal_the_text(device, events)
+    whole = ids_of(run(both("qwen3_5")[0], max_new_tokens=60))
+    assert ids_of(events) == whole[: len(ids_of(events))]
+    assert len(ids_of(events)) > 3
+
+
+def test_a_drafter_with_another_activation_drafts_the_same() -> None:
+    pairs = both("qwen3_5")
+    drafter = pairs[0].drafter
+    assert drafter is not None
+    assert pairs[1].drafter is drafter
+    drafter.config = dataclasses.replace(drafter.config, hidden_act="gelu")
+    for layer in drafter.layers:
+        layer.mlp.activation = torch.nn.GELU()
+    plain, device = (run(pair) for pair in pairs)
+    assert ids_of(plain) == ids_of(device)
+    assert_same_rounds(plain, device)
+
+
 def test_a_listener_that_leaves_finds_the_caches_in_order() -> None:
     _, device = both("qwen3_5")
     device.session.reset()
@@ -329,6 +369,28 @@ def test_nan_logits_end_the_run(which: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.kind == "not_finite"
     assert device.session.ids == []
     monkeypatch.setattr(kind, "logits", logits)
+    assert len(ids_of(run(device))) == 40
+
+
+def test_a_listener_that_leaves_while_broken_rounds_are_in_flight_is_told_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, device = both("qwen3_5")
+    logits, rounds = Target.logits, 0
+
+    def broken(*arguments: Any) -> torch.Tensor:
+        return logits(*arguments) * (float("nan") if rounds else 1.0)
+
+    monkeypatch.setattr(Target, "logits", broken)
+    device.session.reset()
+    events = generate(device, PROMPT, max_new_tokens=60)
+    for event in events:
+        rounds += isinstance(event, Round)
+        if rounds == 2:  # and the third is in flight
+            break
+    events.close()  # type: ignore[attr-defined]
+    assert device.session.ids == []
+    monkeypatch.setattr(Target, "logits", logits)
     assert len(ids_of(run(device))) == 40
 
 

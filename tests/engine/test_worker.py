@@ -331,6 +331,16 @@ def test_a_line_that_is_no_command_is_refused_and_the_next_one_heard(worker):
     worker.event("loaded")
 
 
+def test_a_setting_with_any_name_is_refused_and_the_next_command_heard(worker):
+    worker.tell(load(), QUESTION)
+    worker.pieces_until("tree 64")
+    worker.process.stdin.write(b'{"cmd":"set","settings":{"self":1}}\n')
+    worker.tell(Set(settings={"budget": 7}))
+    worker.pieces_until("tree 7")
+    worker.tell(Cancel())
+    worker.pieces_until("cancelled")
+
+
 def test_a_broken_device_ends_it_with_its_own_exit_code(worker):
     worker.tell(load("cuda"))
     assert worker.process.wait(60) == 70
