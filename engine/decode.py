@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ import torch
 
 from engine.codec import EncodedPrompt, prompt_too_long
 from engine.control import Control, no_drafter
+from engine.conversation import conversation
 from engine.detail import rounded, top_rows
 from engine.errors import EngineError
 from engine.events import MAX_CANDIDATES, TOP_CANDIDATES, Finished, Prefilled, Round, Tokens
@@ -65,7 +66,7 @@ def generate(
             at once; ``pair_in_use`` instead of the first event; ``not_finite`` whenever it turns up.
     """
     settings = _settings(settings or DecodeSettings(), overrides)
-    given, messages = pair, _messages(prompt)
+    given, messages = pair, conversation(prompt)
     if settings.inject:
         pair, settings = plant(pair, settings, messages)
     _check_drafter(pair, settings)
@@ -79,9 +80,11 @@ def generate(
     else:
         encoded = pair.codec.encode_chat(messages, settings.thinking, context=context)
     _check_length(pair, encoded)
-    if not 1 <= candidates <= MAX_CANDIDATES:
+    if type(candidates) is not int or not 1 <= candidates <= MAX_CANDIDATES:
         raise EngineError(
-            "bad_setting", f"There cannot be {candidates} candidates.", f"Choose from 1 to {MAX_CANDIDATES}."
+            "bad_setting",
+            f"There cannot be {candidates!r} candidates.",
+            f"Choose from 1 to {MAX_CANDIDATES}.",
         )
     return _Run(pair, given, messages, encoded, settings, control, candidates).events()
 
@@ -300,18 +303,6 @@ def _settings(settings: DecodeSettings, overrides: dict[str, Any]) -> DecodeSett
     settings = msgspec.structs.replace(settings, **overrides)
     settings.check()
     return settings
-
-
-def _messages(prompt: str | Sequence[Message]) -> list[Message]:
-    if isinstance(prompt, str):
-        return [{"role": "user", "content": prompt}]
-    if isinstance(prompt, (bytes, Mapping)) or not isinstance(prompt, Iterable):
-        raise EngineError(
-            "bad_prompt",
-            f"A prompt cannot be a {type(prompt).__name__}.",
-            'Give a string, or a list of messages like {"role": "user", "content": "..."}.',
-        )
-    return [*prompt]
 
 
 def _check_drafter(pair: Pair, settings: DecodeSettings) -> None:

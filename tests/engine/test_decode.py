@@ -336,11 +336,28 @@ def test_a_mode_without_its_drafter_is_refused_while_the_answer_goes_on() -> Non
         generate(alone, PROMPT, mode="ar", control=control)
 
 
-@pytest.mark.parametrize("prompt", [None, 5, b"Hello", {"role": "user", "content": "Hello"}], ids=str)
-def test_what_is_no_conversation_is_refused(prompt: Any) -> None:
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        *((prompt, "bad_prompt") for prompt in (None, 5, b"Hello", {"role": "user", "content": "Hello"})),
+        *((prompt, "bad_prompt") for prompt in (["x"], [{"role": "user"}], [{"role": "user", "content": 3}])),
+        ("half \ud83d", "bad_prompt"),
+        ([], "empty_prompt"),
+    ],
+    ids=ascii,
+)
+def test_what_is_no_prompt_is_refused_at_once(prompt: Any, kind: str, plain: bool) -> None:
     with pytest.raises(EngineError) as caught:
-        generate(tiny_pair("llama"), prompt)
-    assert caught.value.kind == "bad_prompt"
+        generate(tiny_pair("llama"), prompt, plain=plain)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize("candidates", ["8", 8.0, True, None, 0, 10**6])
+def test_candidates_are_a_number_within_bounds(candidates: Any) -> None:
+    with pytest.raises(EngineError) as caught:
+        generate(tiny_pair("llama"), PROMPT, candidates=candidates)
+    assert caught.value.kind == "bad_setting"
 
 
 def test_a_pair_decodes_one_answer_at_a_time(drafted: Pair) -> None:
