@@ -15,9 +15,8 @@ def test_presets_are_complete_pairs() -> None:
         assert preset.name == name
         assert preset.note
         if preset.drafter_config is None:
-            assert (
-                read_drafter_config(Checkpoint.open("drafter", Path(preset.drafter))).block_size == 16
-            )  # it comes with the package
+            drafter = Checkpoint.open("drafter", Path(preset.drafter))  # it comes with the package
+            assert read_drafter_config(drafter).block_size == 16
         else:
             for hub_id in (preset.target, preset.drafter):
                 assert re.fullmatch(r"[\w.-]+/[\w.-]+", hub_id)
