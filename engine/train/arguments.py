@@ -22,7 +22,7 @@ def read_plan(arguments: Sequence[str] | None) -> TrainPlan:
     Raises:
         EngineError: ``bad_setting``.
     """
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     return TrainPlan(
         target=options.target,
         prompts=tuple(options.prompts),
@@ -69,7 +69,7 @@ def read_plan(arguments: Sequence[str] | None) -> TrainPlan:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m engine.train",
         description="Train a DFlash drafter for a target: the target answers prompts, and the drafter learns "
