@@ -124,10 +124,10 @@ def _without(case: Case, name: str) -> Case:
 
 
 def fault_cases(
-    prompts: Sequence[Prompt], loaded: Loaded, limit: int, names: Sequence[str]
+    questions: Sequence[tuple[Prompt, DecodeSettings]], loaded: Loaded, names: Sequence[str]
 ) -> Iterator[Case]:
-    """Every fault in every prompt, thinking off and on; a prompt's cases follow one another."""
-    for prompt, settings in _asked(prompts, loaded, limit):
+    """Every fault in every question; a question's cases follow one another."""
+    for prompt, settings in questions:
         for name in names or FAULTS:
             if plantable(name, settings, loaded):
                 tokens = max(settings.max_new_tokens, LONG.get(name, 0))
@@ -145,14 +145,14 @@ def fault_pairs(
 
 
 def pair_cases(
-    asked: Sequence[tuple[Prompt, DecodeSettings]],
+    questions: Sequence[tuple[Prompt, DecodeSettings]],
     pairs: Sequence[tuple[int, tuple[str, str]]],
     loaded: Loaded,
     fits: Callable[[Case], bool],
 ) -> Iterator[Case]:
     """Numbered faults, each two in another answer than the last ones, and in the next that ``fits`` both."""
     for number, pair in pairs:
-        turned = (asked[(number + more) % len(asked)] for more in range(len(asked)))
+        turned = (questions[(number + more) % len(questions)] for more in range(len(questions)))
         cases = [
             _pair_case(pair, prompt, settings)
             for prompt, settings in turned
@@ -233,10 +233,15 @@ KEPT = 640
 """Answers that others are held against, at most."""
 
 
-def _asked(prompts: Sequence[Prompt], loaded: Loaded, limit: int) -> Iterator[tuple[Prompt, DecodeSettings]]:
-    for prompt in prompts:
-        for thinking in (False, True) if loaded.thinking else (False,):
-            yield prompt, DecodeSettings(thinking=thinking, max_new_tokens=limit)
+def questions_of(
+    prompts: Sequence[Prompt], loaded: Loaded, limit: int, budget: int
+) -> list[tuple[Prompt, DecodeSettings]]:
+    """Every prompt in every way to think, in mode ``tree``."""
+    return [
+        (prompt, DecodeSettings(thinking=thinking, max_new_tokens=limit, budget=budget))
+        for prompt in prompts
+        for thinking in ((False, True) if loaded.thinking else (False,))
+    ]
 
 
 def prompts_for(model: str, count: int) -> list[Prompt]:
@@ -338,16 +343,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             names = [name for name in names or FAULTS if name not in OF_TRAINING]
         runs = Runs(patient, loaded.target.dtype)
         first, every = options.share
+        questions = questions_of(prompts, loaded, limit, options.budget)
         cases: Iterable[Case]
         if options.what == "pairs":
-            asked = [*_asked(prompts, loaded, limit)]
-            pairs = fault_pairs(names, asked[0][1], loaded)[first::every]
-            cases, total = pair_cases(asked, pairs, loaded, runs.long_enough), len(pairs)
+            pairs = fault_pairs(names, questions[0][1], loaded)[first::every]
+            cases, total = pair_cases(questions, pairs, loaded, runs.long_enough), len(pairs)
         else:
             whole = (
                 [*healthy_cases(prompts, loaded, limit)]
                 if options.what == "healthy"
-                else [*fault_cases(prompts, loaded, limit, names)]
+                else [*fault_cases(questions, loaded, names)]
             )
             cases = whole[first::every]
             total = len(cases)
@@ -384,6 +389,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--dtype", choices=DTYPES, default="auto")
     parser.add_argument("--prompts", type=int, default=20)
     parser.add_argument("--max-new-tokens", type=int, default=48)
+    parser.add_argument("--budget", type=int, default=64, help="of runs with faults (default 64)")
     parser.add_argument("--fault", action="append", default=[], help="only this one; may be repeated")
     parser.add_argument(
         "--untrained",

@@ -24,6 +24,7 @@ from ddtree_tui.doctor.matrix import (
     fault_summary,
     healthy_cases,
     pair_cases,
+    questions_of,
     tell,
     together,
 )
@@ -68,7 +69,7 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Patient,
 def test_sampled_faults_are_named_first_with_their_round(patient: tuple[Patient, Loaded]) -> None:
     asked, loaded = patient
     runs = Runs(asked, loaded.target.dtype)
-    cases = list(fault_cases(demo_prompts(2)[1:], loaded, TOKENS, SAMPLE))
+    cases = list(fault_cases(questions_of(demo_prompts(2)[1:], loaded, TOKENS, 64), loaded, SAMPLE))
     assert len(cases) == 2 * len(SAMPLE)
     for case in cases[: len(SAMPLE)]:
         one = runs.trial(case)
