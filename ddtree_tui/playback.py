@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from engine.events import AnyEvent, Loaded, Loading, Prefilled, Racing, Round, Tokens
+from engine.events import AnyEvent, Lane, Loaded, Loading, Prefilled, Racing, Tokens
 from engine.packed import PackedEvents
 
 BETWEEN_ANSWERS = 0.5
@@ -103,13 +103,13 @@ def timeline(events: PackedEvents) -> list[float]:
     somebody let a run go on that was held."""
     times: list[float] = []
     latest = start = 0.0
-    longest = _longest_step(events)
-    for kind, t in zip(events.kinds, events.times, strict=True):
+    rounds, longest = set(events.rounds), _longest_step(events)
+    for place, (kind, t) in enumerate(zip(events.kinds, events.times, strict=True)):
         begins = kind in (Prefilled, Racing)
         if begins and latest > 0:
             start = latest + BETWEEN_ANSWERS
         if kind not in (Loading, Loaded, Tokens):
-            if not begins:
+            if place in rounds or not (begins or kind is Lane):  # prompts take their time to be read
                 start -= max(0.0, start + t - latest - longest)
             latest = max(latest, start + t)
         times.append(latest)
@@ -118,6 +118,6 @@ def timeline(events: PackedEvents) -> list[float]:
 
 def _longest_step(events: PackedEvents) -> float:
     """Seconds between two events of a run that nobody holds, at most."""
-    times = [t for kind, t in zip(events.kinds, events.times, strict=True) if kind is Round]
+    times = [events.times[place] for place in events.rounds]
     steps = [after - before for before, after in pairwise(times) if after > before]
     return max(HELD, HELD_ROUNDS * median(steps)) if steps else HELD

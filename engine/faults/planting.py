@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.errors import EngineError
@@ -136,7 +136,7 @@ _NAMES: dict[Need, str] = {
     "system": "a system message",
     "device": "rounds on the device",
 }
-_NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings, Sequence[object]], Any], str]] = {
+_NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings, Sequence[Message]], Any], str]] = {
     "drafter": (
         lambda pair, settings, _: pair.drafter and settings.mode != "ar",
         "Use --mode tree or chain.",
@@ -158,9 +158,7 @@ _NEEDS: dict[Need, tuple[Callable[[Pair, DecodeSettings, Sequence[object]], Any]
     "thinking": (lambda pair, settings, _: pair.codec.supports_thinking, "Choose a target that can think."),
     "thinking-off": (lambda pair, settings, _: not settings.thinking, "Switch thinking off."),
     "system": (
-        lambda pair, settings, messages: any(
-            isinstance(message, Mapping) and message.get("role") == "system" for message in messages
-        ),
+        lambda pair, settings, messages: any(message["role"] == "system" for message in messages),
         "Give the conversation one.",
     ),
     "template": (lambda pair, settings, _: pair.codec.has_template, "Choose a target with a chat template."),

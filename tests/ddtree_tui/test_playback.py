@@ -7,8 +7,9 @@ import pytest
 from make_recording import Recording, conversation
 
 from ddtree_tui.playback import BETWEEN_ANSWERS, HELD, Playback, timeline
-from engine.events import AnyEvent, Prefilled, Round
+from engine.events import AnyEvent, Finished, Lane, Prefilled, Racing, Round
 from engine.packed import PackedEvents
+from engine.settings import DecodeSettings
 
 
 def test_events_come_when_they_came() -> None:
@@ -89,6 +90,16 @@ def test_nobody_waits_again_while_a_run_was_held() -> None:
     assert alone[-1] < again[-1] < alone[-1] + 2 * HELD
     slow = [msgspec.structs.replace(event, t=100 * event.t) for event in events]
     assert timeline(PackedEvents(slow))[-1] == pytest.approx(100 * alone[-1])
+    race: list[AnyEvent] = [Racing(messages=[], lanes=[DecodeSettings()])]
+    race += [
+        Lane(lane=0, event=event, t=event.t)
+        for event in slow
+        if isinstance(event, Prefilled | Round | Finished)
+    ]
+    assert timeline(PackedEvents(race))[-1] == pytest.approx(race[-1].t)
+    place = next(i for i, event in enumerate(race) if isinstance(event, Lane) and event.t > race[-1].t / 2)
+    after = [msgspec.structs.replace(event, t=event.t + 1e4) for event in race[place:]]
+    assert timeline(PackedEvents([*race[:place], *after]))[-1] < race[-1].t + 1e3
 
 
 def test_an_empty_recording() -> None:
