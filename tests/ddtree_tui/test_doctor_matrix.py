@@ -12,22 +12,19 @@ from make_recording import conversation
 
 from ddtree_tui.bench.prompts import demo_prompts
 from ddtree_tui.doctor.answers import answer_of, recorded
-from ddtree_tui.doctor.field_guide import Example, guide
-from ddtree_tui.doctor.matrix import (
+from ddtree_tui.doctor.cases import (
     BUDGETS,
     TEMPERATURES,
     Case,
-    Results,
-    Runs,
     fault_cases,
     fault_pairs,
-    fault_summary,
     healthy_cases,
     pair_cases,
     questions_of,
-    tell,
     together,
 )
+from ddtree_tui.doctor.field_guide import Example, guide
+from ddtree_tui.doctor.matrix import Results, Runs, fault_summary, tell
 from ddtree_tui.doctor.patient import Patient
 from ddtree_tui.doctor.trial import Trial, first_affected, first_other_token
 from ddtree_tui.doctor.visit import Visit, check_recorded

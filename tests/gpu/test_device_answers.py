@@ -16,7 +16,7 @@ from same_text import exact_float32  # noqa: F401 - a fixture
 from tiny_models import tiny_pair
 
 import engine.attention
-from engine import generate, load_pair
+from engine import generate
 from engine.auto_budget import AutoBudget
 from engine.demo.conversation import prompt_messages
 from engine.demo.tasks import heldout_examples
@@ -28,17 +28,6 @@ from engine.shelf import Shelf
 pytestmark = pytest.mark.gpu
 QUESTIONS = [prompt_messages(example, False) for example in heldout_examples(4, seed=41)]
 NEXT: Message = {"role": "user", "content": "What is 12 + 30?"}
-
-
-@pytest.fixture(scope="module")
-def device() -> Pair:
-    return load_pair("demo", device="cuda", dtype="float32")
-
-
-@pytest.fixture(scope="module")
-def plain(device: Pair) -> Pair:
-    """The same models, decoded by the loop that waits for every stage."""
-    return Pair(device.target, device.drafter, device.codec, device.info, on_device=False)
 
 
 def events(pair: Pair, messages: Any, **settings: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from same_text import SAMPLINGS, exact_float32  # noqa: F401 - a fixture
 
-from engine import generate, load_pair
+from engine import generate
 from engine.control import Control
 from engine.demo.conversation import prompt_messages
 from engine.demo.tasks import heldout_examples
@@ -21,17 +21,6 @@ PROMPTS = [
     for example in heldout_examples(4, seed=77)
     for thinking in (False, True)
 ]
-
-
-@pytest.fixture(scope="module")
-def device() -> Pair:
-    return load_pair("demo", device="cuda", dtype="float32")
-
-
-@pytest.fixture(scope="module")
-def plain(device: Pair) -> Pair:
-    """The same models, decoded by the loop that waits for every stage."""
-    return Pair(device.target, device.drafter, device.codec, device.info, on_device=False)
 
 
 def ids(pair: Pair, messages: Any, **settings: Any) -> list[int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from chain_events import chain_round, prefilled
+
 from engine.detectors.text import Text, repeated
-from engine.events import Finding, Nodes, Prefilled, Round, StageTimes, TargetRows, Tokens
-from engine.settings import DecodeSettings
+from engine.events import Finding, Tokens
 
 
 def findings(text: str, prompt: str = "Hello") -> list[Finding]:
@@ -13,43 +14,11 @@ def findings(text: str, prompt: str = "Hello") -> list[Finding]:
     ids = [ord(letter) for letter in text]
     raw = {str(i): "ff" for i in ids if chr(i) == "\ufffd"}
     list(detector.take(Tokens(pieces={str(i): chr(i) for i in ids}, raw=raw)))
-    list(detector.take(_prefilled(prompt, ids[0])))
+    list(detector.take(prefilled(prompt, first_id=ids[0])))
     found = []
     for index, start in enumerate(range(1, len(ids), 7)):
-        found += detector.take(_round(index, ids[start : start + 7]))
+        found += detector.take(chain_round(ids[start : start + 7], index=index))
     return found + list(detector.end())
-
-
-def _prefilled(prompt: str, first_id: int) -> Prefilled:
-    return Prefilled(
-        prompt_ids=[1],
-        prompt_text=prompt,
-        messages=[{"role": "user", "content": prompt}],
-        thinking=False,
-        settings=DecodeSettings(),
-        stop_ids=[],
-        seconds=0.0,
-        first_id=first_id,
-        first_logprob=-0.5,
-    )
-
-
-def _round(index: int, ids: list[int]) -> Round:
-    rows = len(ids)
-    return Round(
-        index=index,
-        mode="chain",
-        position=index,
-        root_id=1,
-        nodes=Nodes(ids=ids[:-1], parents=[*range(-1, rows - 2)]),
-        target=TargetRows(ids=ids, logprobs=[-0.5] * rows, gaps=[1.0] * rows),
-        accepted=[*range(rows - 1)],
-        bonus_id=ids[-1],
-        miss=None,
-        committed_ids=ids,
-        acceptance_length=rows,
-        ms=StageTimes(),
-    )
 
 
 def test_a_loop_is_named_with_its_period_and_the_round_it_begins_in() -> None:

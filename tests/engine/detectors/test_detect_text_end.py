@@ -3,43 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from chain_events import chain_round, prefilled
 
 from engine.detectors.text_end import StopInPath
-from engine.events import Nodes, Prefilled, Round, StageTimes, TargetRows
-from engine.settings import DecodeSettings
 
 STOP = 9
-
-
-def prefilled() -> Prefilled:
-    return Prefilled(
-        prompt_ids=[1],
-        prompt_text="Hello",
-        messages=[{"role": "user", "content": "Hello"}],
-        thinking=False,
-        settings=DecodeSettings(),
-        stop_ids=[STOP],
-        seconds=0.0,
-        first_id=1,
-    )
-
-
-def round_of(root: int, ids: list[int]) -> Round:
-    rows = len(ids)
-    return Round(
-        index=0,
-        mode="chain",
-        position=2,
-        root_id=root,
-        nodes=Nodes(ids=ids[:-1], parents=[*range(-1, rows - 2)]),
-        target=TargetRows(ids=ids, logprobs=[-0.5] * rows, gaps=[1.0] * rows),
-        accepted=[*range(rows - 1)],
-        bonus_id=ids[-1],
-        miss=None,
-        committed_ids=ids,
-        acceptance_length=rows,
-        ms=StageTimes(),
-    )
 
 
 @pytest.mark.parametrize(
@@ -52,12 +20,12 @@ def round_of(root: int, ids: list[int]) -> Round:
 )
 def test_a_stop_with_something_behind_it(root: int, ids: list[int], said: str) -> None:
     detector = StopInPath()
-    assert not list(detector.take(prefilled()))
-    (finding,) = detector.take(round_of(root, ids))
+    assert not list(detector.take(prefilled(stop_ids=(STOP,))))
+    (finding,) = detector.take(chain_round(ids, root=root))
     assert finding.seen == f"Stop token {STOP} stands {said}"
 
 
 def test_a_stop_at_the_end_is_none() -> None:
     detector = StopInPath()
-    detector.take(prefilled())
-    assert not list(detector.take(round_of(1, [2, 3, STOP])))
+    detector.take(prefilled(stop_ids=(STOP,)))
+    assert not list(detector.take(chain_round([2, 3, STOP])))
